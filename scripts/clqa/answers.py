@@ -1,0 +1,140 @@
+"""Crisp answers of batches of queries, split into easy, hard and retracted, and their links."""
+
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit
+
+from clqa.evaluation import (
+    BOOLEAN,
+    COST,
+    FREE_OF_COST,
+    Scratch,
+    collect,
+    cost_view,
+    evaluate,
+    look_up,
+    scratch,
+)
+from clqa.graphs import View
+from clqa.plans import Plan
+from clqa.ragged import Ragged
+
+# Which ids a batch collects: (mask, wanted) on the bits `IN_OBSERVED` = 1 and `IN_FULL` = 2.
+_ON_FULL = np.array([[2, 2]], np.uint8)
+_EASY_HARD_RETRACTED = np.array([[1, 1], [3, 2], [3, 1]], np.uint8)
+_CHUNK = 1 << 20
+
+
+class SplitAnswers(NamedTuple):
+    """Answers of n queries on the observed and the full graph of a split.
+
+    Attributes
+    ----------
+    easy : Ragged
+        Answers on the observed graph, retracted ones included, as published files have it.
+    hard : Ragged
+        Answers on the full graph only.
+    retracted : Ragged
+        Answers on the observed graph only; they exist only under negation.
+    """
+
+    easy: Ragged
+    hard: Ragged
+    retracted: Ragged
+
+
+def answer_sets(plan: Plan, view: View, anchors: np.ndarray, relations: np.ndarray) -> Ragged:
+    """Answers on the full graph of a view by exhaustive traversal.
+
+    Parameters
+    ----------
+    plan : Plan
+    view : View
+        For the answers on one graph, `graphs.graph_view(graph, splits)`.
+    anchors : (n, n_constants) int
+    relations : (n, n_relations) int
+    """
+    return _collected(plan, view, anchors, relations, _ON_FULL)[0]
+
+
+def split_answers(
+    plan: Plan, view: View, anchors: np.ndarray, relations: np.ndarray
+) -> SplitAnswers:
+    """Answers on the observed and the full graph of a view in one traversal of both."""
+    return SplitAnswers(*_collected(plan, view, anchors, relations, _EASY_HARD_RETRACTED))
+
+
+def missing_links(
+    plan: Plan, view: View, anchors: np.ndarray, relations: np.ndarray, hard: Ragged
+) -> np.ndarray:
+    """Smallest number of edges outside the observed graph with which each hard answer is found.
+
+    The plan is evaluated min-plus on the full graph: an edge costs 0 if observed and 1 if missing,
+    a conjunction adds, alternatives take the cheapest; a negated branch must fail on the full
+    graph and costs nothing.
+
+    Returns
+    -------
+    links : (len(hard.values),) uint8
+        Aligned with `hard.values`.
+    """
+    anchors, relations = as_rows(anchors), as_rows(relations)
+    work = scratch(view.n_entities, plan.normal_program)
+    values = np.empty(len(hard.values), np.uint8)
+    _look_up_batch(
+        cost_view(view), work, plan.normal_program, anchors, relations, *hard, values, COST
+    )
+    return FREE_OF_COST - values
+
+
+def as_rows(columns: np.ndarray) -> np.ndarray:
+    return np.ascontiguousarray(columns, dtype=np.int32)
+
+
+def _collected(plan, view, anchors, relations, selections) -> list[Ragged]:
+    anchors, relations = as_rows(anchors), as_rows(relations)
+    work = scratch(view.n_entities, plan.program)
+    n_queries, n_sets = len(anchors), len(selections)
+    room = max(_CHUNK, 2 * view.n_entities + 2)
+    offsets = np.zeros((n_sets, n_queries + 1), np.int64)
+    buffers = np.empty((n_sets, room), np.int32)
+    chunks: list[list[np.ndarray]] = [[np.empty(0, np.int32)] for _ in selections]
+    done = 0
+    while done < n_queries:
+        base = offsets[:, done].copy()
+        done = _collect_batch(
+            view, work, plan.program, anchors, relations, selections, buffers, offsets, done, BOOLEAN
+        )
+        for kept, buffer, size in zip(chunks, buffers, offsets[:, done] - base, strict=True):
+            kept.append(buffer[:size].copy())
+    return [Ragged(o, np.concatenate(c)) for o, c in zip(offsets, chunks, strict=True)]
+
+
+@njit(cache=True, nogil=True)
+def _collect_batch(
+    view, work: Scratch, steps, anchors, relations, selections, buffers, offsets, first, mode
+):
+    """Answer queries from `first` on until the buffers might overflow; return the next query."""
+    room = buffers.shape[1] - view.n_entities
+    filled = np.zeros(len(selections), np.int64)
+    for q in range(first, len(anchors)):
+        for k in range(len(selections)):
+            if filled[k] > room:
+                return q
+        evaluate(view, work, steps, anchors[q], relations[q], mode)
+        for k in range(len(selections)):
+            mask, wanted = selections[k, 0], selections[k, 1]
+            end = collect(view, work, mask, wanted, buffers[k], filled[k], mode)
+            offsets[k, q + 1] = offsets[k, q] + end - filled[k]
+            filled[k] = end
+    return len(anchors)
+
+
+@njit(cache=True, nogil=True)
+def _look_up_batch(view, work, steps, anchors, relations, offsets, wanted, values, mode):
+    for q in range(len(anchors)):
+        first, last = offsets[q], offsets[q + 1]
+        if last > first:
+            evaluate(view, work, steps, anchors[q], relations[q], mode)
+            look_up(view, work, wanted[first:last], values[first:last], mode)

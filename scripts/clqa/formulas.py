@@ -1,0 +1,350 @@
+"""Query shapes as first-order formulas: text to tree and back, canonical form, symmetries.
+
+A formula is written as in EFOk-CQA (Yin et al., 2023): `r1(s1,e1)&!r2(e1,f)`, with constants `s#`,
+existential variables `e#`, free variables `f#`, relations `r#`, and `!`, `&`, `|`, parentheses. A
+bare integer in place of a constant or relation is a grounded id. An existential variable is bound
+at the smallest subformula that holds all its occurrences, so that `!(r1(s1,e1)&r2(e1,f))` says
+that *no* e1 exists, while `r1(s1,e1)&!r2(e1,f)` says that one exists.
+"""
+
+import functools
+import itertools
+import re
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from clqa.errors import InputError
+
+Term = str | int
+
+
+@dataclass(frozen=True, slots=True)
+class Atom:
+    relation: Term
+    head: Term
+    tail: Term
+
+
+@dataclass(frozen=True, slots=True)
+class Not:
+    inner: "Formula"
+
+
+@dataclass(frozen=True, slots=True)
+class And:
+    parts: tuple["Formula", ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Or:
+    parts: tuple["Formula", ...]
+
+
+Formula = Atom | Not | And | Or
+
+_TOKEN = re.compile(r"\s*(?:([A-Za-z]\w*|\d+)|(&&?|∧)|(\|\|?|∨)|([!~¬])|([(),]))")
+_SIGNS = {2: "&", 3: "|", 4: "!"}
+_TERM = re.compile(r"(s\d+|e\d*|f\d*|\d+)")
+_RELATION = re.compile(r"(r\d+|\d+)")
+_MANY_ORDERS = 50_000
+
+
+def parse(text: str) -> Formula:
+    """Read a formula; `!` binds most, then `&`, then `|`; redundant parentheses are allowed.
+
+    Raises
+    ------
+    InputError
+        If the text is not a formula; the message quotes it and names the place.
+    """
+    tokens = _tokens(text)
+    formula, rest = _parse_or(text, tokens)
+    if rest[0][0]:
+        raise _expected("'&', '|' or the end", text, rest)
+    return formula
+
+
+def _tokens(text: str) -> list[tuple[str, int]]:
+    tokens, place = [], 0
+    while text[place:].strip():
+        match = _TOKEN.match(text, place)
+        if match is None:
+            blank = len(text[place:]) - len(text[place:].lstrip())
+            raise _expected("a formula sign", text, [(text[place + blank], place + blank)])
+        token = _SIGNS.get(match.lastindex, match[match.lastindex])
+        tokens.append((token, match.start(match.lastindex)))
+        place = match.end()
+    return [*tokens, ("", len(text))]
+
+
+def _expected(what: str, text: str, tokens: list[tuple[str, int]]) -> InputError:
+    token, place = tokens[0]
+    found = f"found '{token}'" if token else "the text ends"
+    return InputError(f"formula '{text}', column {place + 1}: expected {what}, but {found}")
+
+
+def _parse_or(text, tokens):
+    return _parse_joined(text, tokens, "|", Or, _parse_and)
+
+
+def _parse_and(text, tokens):
+    return _parse_joined(text, tokens, "&", And, _parse_not)
+
+
+def _parse_joined(text, tokens, sign, kind, parse_part):
+    part, tokens = parse_part(text, tokens)
+    parts = [part]
+    while tokens[0][0] == sign:
+        part, tokens = parse_part(text, tokens[1:])
+        parts.append(part)
+    return joined(kind, parts), tokens
+
+
+def joined(kind: type[And] | type[Or], parts) -> Formula:
+    """Conjunction or disjunction of `parts`, without nesting and without a single part."""
+    flat = []
+    for part in parts:
+        flat.extend(part.parts if isinstance(part, kind) else [part])
+    return flat[0] if len(flat) == 1 else kind(tuple(flat))
+
+
+def _parse_not(text, tokens):
+    token = tokens[0][0]
+    if token == "!":
+        inner, tokens = _parse_not(text, tokens[1:])
+        return Not(inner), tokens
+    if token == "(":
+        inner, tokens = _parse_or(text, tokens[1:])
+        return inner, _skip(")", text, tokens)
+    return _parse_atom(text, tokens)
+
+
+def _parse_atom(text, tokens):
+    relation, tokens = _parse_name(_RELATION, "a relation (r1, r2, ... or an id)", text, tokens)
+    tokens = _skip("(", text, tokens)
+    head, tokens = _parse_name(_TERM, "a term (s1, e1, f or an id)", text, tokens)
+    tokens = _skip(",", text, tokens)
+    tail, tokens = _parse_name(_TERM, "a term (s1, e1, f or an id)", text, tokens)
+    return Atom(relation, head, tail), _skip(")", text, tokens)
+
+
+def _parse_name(pattern, what, text, tokens):
+    token = tokens[0][0]
+    if not pattern.fullmatch(token):
+        raise _expected(what, text, tokens)
+    return (int(token) if token.isdigit() else token), tokens[1:]
+
+
+def _skip(sign, text, tokens):
+    if tokens[0][0] != sign:
+        raise _expected(f"'{sign}'", text, tokens)
+    return tokens[1:]
+
+
+def to_text(formula: Formula) -> str:
+    """The formula with no more parentheses than needed; `parse` gives the same tree back."""
+    match formula:
+        case Atom(relation, head, tail):
+            return f"{relation}({head},{tail})"
+        case Not(And() | Or() as inner):
+            return f"!({to_text(inner)})"
+        case Not(inner):
+            return f"!{to_text(inner)}"
+        case And(parts):
+            texts = (f"({to_text(p)})" if isinstance(p, Or) else to_text(p) for p in parts)
+            return "&".join(texts)
+        case Or(parts):
+            return "|".join(to_text(part) for part in parts)
+
+
+def atoms(formula: Formula) -> Iterator[Atom]:
+    """The atoms from left to right."""
+    match formula:
+        case Atom():
+            yield formula
+        case Not(inner):
+            yield from atoms(inner)
+        case And(parts) | Or(parts):
+            for part in parts:
+                yield from atoms(part)
+
+
+def symbols(formula: Formula, kind: str) -> list[str]:
+    """Symbols of a kind (`s`, `e`, `f` or `r`) in the order in which they first appear."""
+    found = {}
+    for atom in atoms(formula):
+        for symbol in (atom.relation, atom.head, atom.tail):
+            if isinstance(symbol, str) and symbol[0] == kind:
+                found[symbol] = None
+    return list(found)
+
+
+def variables(formula: Formula) -> Counter:
+    """How often each existential or free variable occurs."""
+    terms = (term for atom in atoms(formula) for term in (atom.head, atom.tail))
+    return Counter(term for term in terms if isinstance(term, str) and term[0] in "ef")
+
+
+def bound_at(formula: Formula, free: frozenset[str]) -> set[str]:
+    """Variables other than `free` whose smallest common subformula is `formula` itself."""
+    own = variables(formula)
+    match formula:
+        case Atom():
+            return set(own) - free
+        case Not():
+            return set()
+        case And(parts) | Or(parts):
+            inside = [variables(part) for part in parts]
+            whole = {name for part in inside for name in part if part[name] == own[name]}
+            return set(own) - whole - free
+
+
+def renamed(formula: Formula, names: dict) -> Formula:
+    """The formula with symbols replaced; a symbol that `names` lacks stays."""
+    match formula:
+        case Atom(relation, head, tail):
+            return Atom(*(names.get(symbol, symbol) for symbol in (relation, head, tail)))
+        case Not(inner):
+            return Not(renamed(inner, names))
+        case And(parts) | Or(parts):
+            return type(formula)(tuple(renamed(part, names) for part in parts))
+
+
+def negation_normal(formula: Formula, free: frozenset[str] | None = None) -> Formula:
+    """Move negations inwards and cancel double ones.
+
+    A negation stops where it would cross the quantifier of an existential variable. `free` are the
+    variables that are bound further out; by default the formula's free variables.
+    """
+    free = frozenset(symbols(formula, "f")) if free is None else free
+    match formula:
+        case Not(Not(inner)):
+            return negation_normal(inner, free)
+        case Not(And(parts) | Or(parts) as inner):
+            if bound_at(inner, free):
+                return Not(negation_normal(inner, free))
+            opposite = Or if isinstance(inner, And) else And
+            pushed = (negation_normal(Not(p), free_in(p, inner, free)) for p in parts)
+            return joined(opposite, pushed)
+        case And(parts) | Or(parts):
+            pushed = (negation_normal(p, free_in(p, formula, free)) for p in parts)
+            return joined(type(formula), pushed)
+        case _:
+            return formula
+
+
+def free_in(part: Formula, whole: Formula, free: frozenset[str]) -> frozenset[str]:
+    """Variables of `part` that `free` holds or that also occur elsewhere in `whole`."""
+    own, all_ = variables(part), variables(whole)
+    return frozenset(name for name in own if name in free or own[name] < all_[name])
+
+
+@functools.lru_cache(maxsize=4096)
+def canonical(formula: Formula) -> tuple[str, np.ndarray]:
+    """Canonical text of a formula and its symmetries.
+
+    Two formulas have the same text if and only if they are equal up to the names of their symbols
+    and the order of conjuncts and disjuncts.
+
+    Returns
+    -------
+    text : str
+    orders : (n_symmetries, n_constants + n_relations) int64
+        Each row lists, for the constants and then the relations in the order of the canonical
+        text, their columns in the formula's own order of first appearance (constants first).
+
+    Raises
+    ------
+    InputError
+        If the formula has too many like branches to be put in order.
+    """
+    own = symbols(formula, "s") + symbols(formula, "r")
+    column = {symbol: place for place, symbol in enumerate(own)}
+    best, orders = None, {}
+    for number, ordered in enumerate(_orders(formula, _colours(formula))):
+        if number >= _MANY_ORDERS:
+            raise InputError(f"formula '{to_text(formula)}': too many like branches to order them")
+        sequence = symbols(ordered, "s") + symbols(ordered, "r")
+        text = to_text(renamed(ordered, _fresh_names(ordered)))
+        if best is None or text < best:
+            best, orders = text, {}
+        if text == best:
+            orders[tuple(column[symbol] for symbol in sequence)] = None
+    return best, np.array(list(orders), dtype=np.int64).reshape(len(orders), len(own))
+
+
+def _fresh_names(formula: Formula) -> dict[str, str]:
+    """Names by order of first appearance; a single free variable is called f."""
+    names = {}
+    for kind in "srf":
+        for number, symbol in enumerate(symbols(formula, kind), start=1):
+            names[symbol] = f"{kind}{number}"
+    for number, symbol in enumerate(symbols(formula, "e"), start=1):
+        names[symbol] = f"e{number}"
+    free = symbols(formula, "f")
+    if len(free) == 1:
+        names[free[0]] = "f"
+    return names
+
+
+def _colours(formula: Formula) -> dict:
+    """Refine symbols by where they occur until no further ones can be told apart."""
+    colours = {}
+    for atom in atoms(formula):
+        for symbol in (atom.relation, atom.head, atom.tail):
+            colours[symbol] = symbol[0] if isinstance(symbol, str) else str(symbol)
+    while True:
+        places = {symbol: [] for symbol in colours}
+        _note_places(formula, colours, "", places)
+        refined = {s: repr((colours[s], sorted(places[s]))) for s in colours}
+        ranks = {text: f"{rank:04d}" for rank, text in enumerate(sorted(set(refined.values())))}
+        if len(ranks) == len(set(colours.values())):
+            return colours
+        colours = {symbol: ranks[text] for symbol, text in refined.items()}
+
+
+def _note_places(formula: Formula, colours: dict, path: str, places: dict) -> None:
+    path = f"{path}/{_key(formula, colours)}"
+    match formula:
+        case Atom(relation, head, tail):
+            for place, symbol in enumerate((relation, head, tail)):
+                places[symbol].append(f"{path}:{place}")
+        case Not(inner):
+            _note_places(inner, colours, path, places)
+        case And(parts) | Or(parts):
+            for part in parts:
+                _note_places(part, colours, path, places)
+
+
+def _key(formula: Formula, colours: dict) -> str:
+    """Text that is the same for subformulas alike up to symbols of the same colour and order."""
+    match formula:
+        case Atom(relation, head, tail):
+            return f"{colours[relation]}({colours[head]},{colours[tail]})"
+        case Not(inner):
+            return f"!({_key(inner, colours)})"
+        case And(parts) | Or(parts):
+            sign = "&" if isinstance(formula, And) else "|"
+            return f"({sign.join(sorted(_key(part, colours) for part in parts))})"
+
+
+def _orders(formula: Formula, colours: dict) -> Iterator[Formula]:
+    """The formula with parts sorted by colour, in every order of parts of the same colour."""
+    match formula:
+        case Atom():
+            yield formula
+        case Not(inner):
+            yield from (Not(ordered) for ordered in _orders(inner, colours))
+        case And(parts) | Or(parts):
+            keyed = sorted(((_key(part, colours), part) for part in parts), key=lambda kp: kp[0])
+            alike = [
+                [part for _, part in group]
+                for _, group in itertools.groupby(keyed, key=lambda kp: kp[0])
+            ]
+            for arrangement in itertools.product(*map(itertools.permutations, alike)):
+                flat = [part for group in arrangement for part in group]
+                for ordered in itertools.product(*(tuple(_orders(p, colours)) for p in flat)):
+                    yield type(formula)(ordered)

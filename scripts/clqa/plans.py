@@ -1,0 +1,354 @@
+"""Plans: a formula with one free variable as a tree of set operators, and as kernel programs.
+
+The plan follows the formula as it is written, with no rewriting into a normal form, so that every
+algebra of truth values can be evaluated on it. Each existential variable is eliminated by one
+projection; a formula whose variables form a cycle or share several atoms is not a tree of sets.
+"""
+
+import functools
+from typing import NamedTuple
+
+import numpy as np
+
+from clqa.errors import InputError
+from clqa.formulas import (
+    And,
+    Atom,
+    Formula,
+    Not,
+    Or,
+    free_in,
+    joined,
+    negation_normal,
+    symbols,
+    to_text,
+    variables,
+)
+
+
+class Anchor(NamedTuple):
+    """The set that holds one constant: column `constant` of a query's anchors."""
+
+    constant: int
+
+
+class Everything(NamedTuple):
+    """The set of all entities."""
+
+
+class Project(NamedTuple):
+    """Entities linked to some member of `inner` by column `relation` of a query's relations.
+
+    The members are heads and the result tails, or the other way round if `reverse`; if `negated`,
+    the result are the entities that some member is *not* linked to.
+    """
+
+    inner: "Node"
+    relation: int
+    reverse: bool = False
+    negated: bool = False
+
+
+class Intersect(NamedTuple):
+    children: tuple["Node", ...]
+
+
+class Unite(NamedTuple):
+    children: tuple["Node", ...]
+
+
+class Complement(NamedTuple):
+    """All entities of the graph's vocabulary that are not in `inner`."""
+
+    inner: "Node"
+
+
+Node = Anchor | Everything | Project | Intersect | Unite | Complement
+
+
+class Plan(NamedTuple):
+    """How a shape is evaluated.
+
+    Attributes
+    ----------
+    root : Node
+        Its columns are those of a query's anchors and relations, in the order in which the
+        symbols first appear in the formula.
+    n_constants, n_relations : int
+    program : (n_steps, 3) int32
+        Postfix code of `root` for `clqa.evaluation`.
+    normal_program : (n_steps, 3) int32
+        The same for the negation normal form, on which costs are defined.
+    positive_program : (n_steps, 3) int32
+        The same with every negated branch of a conjunction left out.
+    most_links : int
+        Positive atoms of the formula, of the longest alternative where there are some: no answer
+        needs more missing links.
+    """
+
+    root: Node
+    n_constants: int
+    n_relations: int
+    program: np.ndarray
+    normal_program: np.ndarray
+    positive_program: np.ndarray
+    most_links: int
+
+
+class _Columns(NamedTuple):
+    constants: dict[str, int]
+    relations: dict[str, int]
+
+
+@functools.lru_cache(maxsize=4096)
+def plan(formula: Formula) -> Plan:
+    """Compile a formula with one free variable.
+
+    Raises
+    ------
+    InputError
+        If the formula has not exactly one free variable, holds grounded ids, or is not a tree of
+        set operators.
+    """
+    free = symbols(formula, "f")
+    if len(free) != 1:
+        raise _unfit(formula, f"has {len(free)} free variables instead of one")
+    columns = _columns(formula)
+    root = _solve(formula, free[0], columns)
+    normal = _solve(negation_normal(formula), free[0], columns)
+    return Plan(
+        root=root,
+        n_constants=len(columns.constants),
+        n_relations=len(columns.relations),
+        program=program(root),
+        normal_program=program(normal),
+        positive_program=program(_without_negations(normal)),
+        most_links=_most_links(normal),
+    )
+
+
+def _columns(formula: Formula) -> _Columns:
+    return _Columns(
+        {name: place for place, name in enumerate(symbols(formula, "s"))},
+        {name: place for place, name in enumerate(symbols(formula, "r"))},
+    )
+
+
+def _unfit(formula: Formula, why: str) -> InputError:
+    return InputError(f"formula '{to_text(formula)}' {why}; it cannot be planned as set operators")
+
+
+def _solve(formula: Formula, target: str, columns: _Columns) -> Node:
+    """The set of values of `target`; every other variable is bound inside the formula."""
+    match formula:
+        case Not(inner):
+            return Complement(_solve(inner, target, columns))
+        case Or(parts):
+            return Unite(tuple(_solve(part, target, columns) for part in parts))
+        case And(parts):
+            return _solve_conjunction(parts, target, columns)
+        case Atom():
+            return _solve_conjunction((formula,), target, columns)
+
+
+def _solve_conjunction(parts: tuple[Formula, ...], target: str, columns: _Columns) -> Node:
+    whole = And(parts)
+    inside = {part: free_in(part, whole, frozenset([target])) for part in parts}
+    for part in parts:
+        if isinstance(part, Atom):
+            inside[part] = frozenset(variables(part))
+    branches = []
+    for group in _linked_groups(parts, inside, target):
+        if all(inside[part] <= {target} for part in group):
+            branches.extend(_solve_single(part, target, columns) for part in group)
+        else:
+            branches.append(_solve_group(group, inside, target, columns))
+    return branches[0] if len(branches) == 1 else Intersect(tuple(branches))
+
+
+def _linked_groups(parts, inside, target) -> list[list[Formula]]:
+    """Parts grouped by the variables, other than `target`, that link them; in order of writing."""
+    groups: list[tuple[set[str], list[Formula]]] = []
+    for part in parts:
+        links, members = set(inside[part]) - {target}, [part]
+        for other in [group for group in groups if group[0] & links]:
+            groups.remove(other)
+            links |= other[0]
+            members = other[1] + members
+        groups.append((links, members))
+    order = {id(part): place for place, part in enumerate(parts)}
+    groups.sort(key=lambda group: min(order[id(part)] for part in group[1]))
+    return [members for _, members in groups]
+
+
+def _solve_single(part: Formula, target: str, columns: _Columns) -> Node:
+    """A part that speaks of `target` alone."""
+    if not isinstance(part, Atom):
+        return _solve(part, target, columns)
+    if target not in (part.head, part.tail):
+        raise _unfit(part, "says nothing of a variable")
+    if part.head == part.tail:
+        raise _unfit(part, "is a loop from a variable to itself")
+    other = part.tail if part.head == target else part.head
+    return _project(Anchor(_column(columns.constants, other)), part, target, columns)
+
+
+def _project(inner: Node, atom: Atom, target: str, columns: _Columns, negated=False) -> Project:
+    relation = _column(columns.relations, atom.relation)
+    return Project(inner, relation, reverse=atom.head == target, negated=negated)
+
+
+def _column(columns: dict[str, int], symbol) -> int:
+    if symbol not in columns:
+        raise InputError(f"grounded id {symbol} in a formula: a plan needs symbols (s1, r1, ...)")
+    return columns[symbol]
+
+
+def _solve_group(group, inside, target, columns) -> Node:
+    """Parts that other variables link: solve for the one beside `target`, then project."""
+    linking = [part for part in group if target in inside[part]]
+    if not linking:
+        raise _unfit(And(tuple(group)), f"holds a part that is not linked to '{target}'")
+    if len(linking) > 1:
+        raise _unfit(And(tuple(group)), "has a cycle or parallel atoms")
+    link = linking[0]
+    rest = tuple(part for part in group if part is not link)
+    atom = link.inner if isinstance(link, Not) else link
+    if not isinstance(atom, Atom):
+        return _solve(_distributed(link, rest, frozenset(inside[link])), target, columns)
+    nearest = atom.tail if atom.head == target else atom.head
+    if nearest == target:
+        raise _unfit(link, "is a loop from a variable to itself")
+    inner = _solve_conjunction(rest, nearest, columns) if rest else Everything()
+    return _project(inner, atom, target, columns, negated=isinstance(link, Not))
+
+
+def _distributed(link: Formula, rest: tuple[Formula, ...], free: frozenset[str]) -> Formula:
+    """`link & rest` with the link opened, where it speaks of several variables at once."""
+    if isinstance(link, Not):
+        opened = negation_normal(link, free)
+        if opened == link:
+            raise _unfit(link, "negates an existential variable together with an outer one")
+        return joined(And, [opened, *rest])
+    if isinstance(link, Or):
+        return Or(tuple(joined(And, [part, *rest]) for part in link.parts))
+    return joined(And, [link, *rest])
+
+
+def _without_negations(node: Node) -> Node:
+    """The plan of a negation normal form with negated branches of intersections left out."""
+    match node:
+        case Intersect(children):
+            kept = [_without_negations(c) for c in children if not _is_negated(c)]
+            if not kept:
+                return Everything()
+            return kept[0] if len(kept) == 1 else Intersect(tuple(kept))
+        case Unite(children):
+            return Unite(tuple(_without_negations(child) for child in children))
+        case Project(inner, _, _, True):
+            return Everything()
+        case Project(inner, relation, reverse, False):
+            return Project(_without_negations(inner), relation, reverse)
+        case _:
+            return node
+
+
+def _is_negated(node: Node) -> bool:
+    return isinstance(node, Complement) or (isinstance(node, Project) and node.negated)
+
+
+def _most_links(node: Node) -> int:
+    match node:
+        case Project(inner, _, _, negated):
+            return _most_links(inner) + (not negated)
+        case Intersect(children):
+            return sum(map(_most_links, children))
+        case Unite(children):
+            return max(map(_most_links, children))
+        case _:
+            return 0
+
+
+def groups(formula: Formula) -> tuple[str, ...]:
+    """Families that a shape belongs to, from its formula in negation normal form.
+
+    `EPFO` (no negation) or `negation`; `union` and `intersection` (such an operator occurs);
+    `chain` (projections only); `conjunctive` (neither union nor negation).
+    """
+    normal = negation_normal(formula)
+    free = symbols(formula, "f")[0]
+    nodes = list(walk(_solve(normal, free, _columns(normal))))
+    negation = any(_is_negated(node) for node in nodes)
+    union = any(isinstance(node, Unite) for node in nodes)
+    intersection = any(isinstance(node, Intersect) for node in nodes)
+    chain = not (negation or union or intersection)
+    marks = {
+        "EPFO": not negation,
+        "negation": negation,
+        "chain": chain,
+        "intersection": intersection,
+        "union": union,
+        "conjunctive": not (negation or union),
+    }
+    return tuple(name for name, holds in marks.items() if holds)
+
+
+def walk(node: Node):
+    """The node and all below it, each before its children."""
+    yield node
+    match node:
+        case Project(inner, _, _, _) | Complement(inner):
+            yield from walk(inner)
+        case Intersect(children) | Unite(children):
+            for child in children:
+                yield from walk(child)
+
+
+# Steps of a program, one row (step, argument, argument) each; sets are kept on a stack.
+ANCHOR, HOP, PROJECT, PROJECT_NEGATED, INTERSECT, UNITE, COMPLEMENT, EVERYTHING = range(8)
+
+
+def program(root: Node) -> np.ndarray:
+    """Postfix code, (n_steps, 3) int32.
+
+    HOP relation constant and PROJECT relation 0 push the neighbours of a constant, or replace the
+    top set by its neighbours; a relation column c that is walked in reverse is written -1 - c.
+    INTERSECT and UNITE replace the top n sets by one, with n as first argument.
+    """
+    steps = []
+    _emit(root, steps)
+    return np.array(steps, dtype=np.int32).reshape(-1, 3)
+
+
+def _emit(node: Node, steps: list) -> None:
+    match node:
+        case Anchor(constant):
+            steps.append((ANCHOR, constant, 0))
+        case Everything():
+            steps.append((EVERYTHING, 0, 0))
+        case Project(Anchor(constant), relation, reverse, False):
+            steps.append((HOP, -1 - relation if reverse else relation, constant))
+        case Project(inner, relation, reverse, negated):
+            _emit(inner, steps)
+            step = PROJECT_NEGATED if negated else PROJECT
+            steps.append((step, -1 - relation if reverse else relation, 0))
+        case Complement(inner):
+            _emit(inner, steps)
+            steps.append((COMPLEMENT, 0, 0))
+        case Intersect(children) | Unite(children):
+            for child in sorted(children, key=_is_negated):
+                _emit(child, steps)
+            step = INTERSECT if isinstance(node, Intersect) else UNITE
+            steps.append((step, len(children), 0))
+
+
+def stack_depth(steps: np.ndarray) -> int:
+    """Most sets that a program keeps at once."""
+    height = highest = 0
+    for step, argument, _ in steps:
+        if step in (INTERSECT, UNITE):
+            height -= int(argument) - 1
+        elif step in (ANCHOR, HOP, EVERYTHING):
+            height += 1
+        highest = max(highest, height)
+    return highest

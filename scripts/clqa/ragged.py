@@ -1,0 +1,32 @@
+"""Rows of different lengths in two arrays."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+
+class Ragged(NamedTuple):
+    """Rows of ids: row i is `values[offsets[i]:offsets[i + 1]]`.
+
+    Attributes
+    ----------
+    offsets : (n + 1,) int64
+    values : (offsets[-1],) int32, ascending within each row
+    """
+
+    offsets: np.ndarray
+    values: np.ndarray
+
+    def row(self, index: int) -> np.ndarray:
+        return self.values[self.offsets[index] : self.offsets[index + 1]]
+
+    def lengths(self) -> np.ndarray:
+        return np.diff(self.offsets)
+
+
+def ragged(rows) -> Ragged:
+    """Rows of ids, each sorted, as a `Ragged`."""
+    rows = [np.sort(np.asarray(list(row), dtype=np.int32)) for row in rows]
+    offsets = np.zeros(len(rows) + 1, dtype=np.int64)
+    np.cumsum([len(row) for row in rows], out=offsets[1:])
+    return Ragged(offsets, np.concatenate([np.empty(0, np.int32), *rows]))
