@@ -11,7 +11,6 @@ from clqa.evaluation import (
     FREE_OF_COST,
     Scratch,
     collect,
-    cost_view,
     evaluate,
     look_up,
     scratch,
@@ -20,7 +19,7 @@ from clqa.graphs import View
 from clqa.plans import Plan
 from clqa.ragged import Ragged
 
-# Which ids a batch collects: (mask, wanted) on the bits `IN_OBSERVED` = 1 and `IN_FULL` = 2.
+# Which ids a batch collects: (mask, wanted) on the bits 1 (observed graph) and 2 (full graph).
 _ON_FULL = np.array([[2, 2]], np.uint8)
 _EASY_HARD_RETRACTED = np.array([[1, 1], [3, 2], [3, 1]], np.uint8)
 _CHUNK = 1 << 20
@@ -82,9 +81,7 @@ def missing_links(
     anchors, relations = as_rows(anchors), as_rows(relations)
     work = scratch(view.n_entities, plan.normal_program)
     values = np.empty(len(hard.values), np.uint8)
-    _look_up_batch(
-        cost_view(view), work, plan.normal_program, anchors, relations, *hard, values, COST
-    )
+    _look_up_batch(view, work, plan.normal_program, anchors, relations, *hard, values, COST)
     return FREE_OF_COST - values
 
 

@@ -4,7 +4,7 @@ A set gives a value to every entity: explicit pairs (id, value) in no fixed orde
 value for all other entities, so that a complement costs nothing until somebody lists it. Values
 are bytes with 0 for "not in the set", in one of two algebras:
 
-* `BOOLEAN`: one bit per graph (`IN_OBSERVED`, `IN_FULL`), so that one run answers a query on the
+* `BOOLEAN`: bit 1 for the observed and bit 2 for the full graph, so that one run answers a query on the
   observed and on the full graph; join is `|`, meet is `&`.
 * `COST`: 255 minus the smallest number of missing links with which the full graph gives the
   entity; join is `max`, meet adds the costs. Complements are taken on the full graph.
@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
-from clqa.graphs import IN_OBSERVED, Adjacency, View
+from clqa.graphs import PLACE_MASK, RELATION_SHIFT
 from clqa.plans import (
     ANCHOR,
     COMPLEMENT,
@@ -66,17 +66,6 @@ def scratch(n_entities: int, *programs: np.ndarray) -> Scratch:
     )
 
 
-def cost_view(view: View) -> View:
-    """The view with costs in place of bits: an edge of the full graph that is missing costs 1."""
-    return View(view.n_entities, _with_costs(view.tails), _with_costs(view.heads))
-
-
-def _with_costs(adjacency: Adjacency) -> Adjacency:
-    observed = adjacency.bits & IN_OBSERVED != 0
-    costs = np.where(observed, FREE_OF_COST, FREE_OF_COST - 1).astype(np.uint8)
-    return adjacency._replace(bits=costs)
-
-
 @njit(cache=True)
 def _join(a, b, mode):
     a, b = np.int64(a), np.int64(b)
@@ -97,45 +86,58 @@ def _flipped(value, mode):
 
 @njit(cache=True)
 def find_row(adjacency, entity, relation):
-    """First and past-the-last place of the ids of (entity, relation); equal if there are none."""
-    one, entity = np.uint64(1), np.uint64(entity)
-    if not adjacency.relation_marks[entity] >> (np.uint64(relation) & np.uint64(63)) & one:
-        return np.int64(0), np.int64(0)
-    low = np.uint64(adjacency.entity_rows[entity])
-    size = np.uint64(adjacency.entity_rows[entity + one]) - low
+    """First and past-the-last place of the edges of (entity, relation); equal if it has none."""
+    one, entity, relation = np.uint64(1), np.uint64(entity), np.uint64(relation)
+    if not adjacency.entities[entity, 1] >> (relation & np.uint64(63)) & one:
+        return np.uint64(0), np.uint64(0)
+    low = adjacency.entities[entity, 0]
+    size = adjacency.entities[entity + one, 0] - low
+    past = (relation + one) << np.uint64(RELATION_SHIFT)
     while size > one:
         half = size >> one
-        low += half * np.uint64(adjacency.row_relations[low + half] <= relation)
+        low += half * np.uint64(adjacency.rows[low + half] < past)
         size -= half
-    if size == one and adjacency.row_relations[low] == relation:
-        return adjacency.row_starts[low], adjacency.row_starts[low + one]
-    return np.int64(0), np.int64(0)
+    row = adjacency.rows[low]
+    if row >> np.uint64(RELATION_SHIFT) == relation:
+        mask = np.uint64(PLACE_MASK)
+        return row & mask, adjacency.rows[low + one] & mask
+    return np.uint64(0), np.uint64(0)
 
 
 @njit(cache=True)
-def _place(ids, start, length, wanted):
-    """Place of `wanted` in ascending ids, or -1."""
-    low = np.uint64(start)
-    size = np.uint64(length)
-    one = np.uint64(1)
+def _place(packed, shift, start, length, wanted):
+    """Place of the id `wanted` among ascending ones, kept from bit `shift` on, or -1."""
+    low, size, one = np.uint64(start), np.uint64(length), np.uint64(1)
+    past = (np.uint64(wanted) + one) << np.uint64(shift)
     while size > one:
         half = size >> one
-        low += half * np.uint64(ids[low + half] <= wanted)
+        low += half * np.uint64(packed[low + half] < past)
         size -= half
-    if size == one and ids[low] == wanted:
+    if size == one and packed[low] >> shift == wanted:
         return np.int64(low)
     return np.int64(-1)
 
 
 @njit(cache=True)
-def _content(view, work, slot):
-    """The arrays in which a set lies."""
-    source = work.slots[slot, _SOURCE]
-    if source == _TAILS:
-        return view.tails.ids, view.tails.bits
-    if source == _HEADS:
-        return view.heads.ids, view.heads.bits
-    return work.ids, work.values
+def _edges_of(view, source):
+    return view.heads.edges if source == _HEADS else view.tails.edges
+
+
+@njit(cache=True)
+def _element(work, edges, source, i, flip, mode):
+    """Id and value of the element at place i of a set."""
+    if source == _POOL:
+        t, value = np.uint64(work.ids[i]), np.int64(work.values[i])
+    else:
+        edge = np.uint64(edges[i])
+        t, value = edge >> np.uint64(1), _edge_value(edge, mode)
+    return t, _flipped(value, mode) if flip else value
+
+
+@njit(cache=True)
+def _edge_value(edge, mode):
+    """An edge is in the full graph, and in the observed one, or free of cost, if its bit is set."""
+    return np.int64((2 if mode == 0 else 254) | (edge & np.uint64(1)))
 
 
 @njit(cache=True)
@@ -161,6 +163,14 @@ def _spare_start(work):
 
 
 @njit(cache=True)
+def _extent(work, slot):
+    """Source, first place, past-the-last place and flip of a set."""
+    slots = work.slots
+    start = slots[slot, _START]
+    return slots[slot, _SOURCE], start, start + slots[slot, _LENGTH], slots[slot, _FLIP]
+
+
+@njit(cache=True)
 def _hop(view, work, slot, relation, reverse, entity):
     if reverse:
         start, end = find_row(view.heads, entity, relation)
@@ -168,8 +178,8 @@ def _hop(view, work, slot, relation, reverse, entity):
         start, end = find_row(view.tails, entity, relation)
     slots = work.slots
     slots[slot, _SOURCE] = _HEADS if reverse else _TAILS
-    slots[slot, _START] = start
-    slots[slot, _LENGTH] = end - start
+    slots[slot, _START] = np.int64(start)
+    slots[slot, _LENGTH] = np.int64(end - start)
     slots[slot, _DEFAULT] = 0
     slots[slot, _FLIP] = 0
     slots[slot, _SORTED] = 1
@@ -178,51 +188,51 @@ def _hop(view, work, slot, relation, reverse, entity):
 @njit(cache=True)
 def _list_all(view, work, slot, mode):
     """Make a set with a default explicit for every entity."""
-    slots = work.slots
-    ids, values = _content(view, work, slot)
-    start, length, flip = slots[slot, _START], slots[slot, _LENGTH], slots[slot, _FLIP]
+    source, start, end, flip = _extent(work, slot)
+    edges = _edges_of(view, source)
     out = _spare_start(work)
     for v in range(view.n_entities):
         work.ids[out + v] = v
-        work.values[out + v] = slots[slot, _DEFAULT]
-    for i in range(start, start + length):
-        value = values[i]
-        work.values[out + ids[i]] = _flipped(value, mode) if flip else value
+        work.values[out + v] = work.slots[slot, _DEFAULT]
+    for i in range(start, end):
+        t, value = _element(work, edges, source, i, flip, mode)
+        work.values[np.uint64(out) + t] = value
     _store(work, slot, out, out + view.n_entities, np.int64(0), np.int64(1))
 
 
 @njit(cache=True)
 def _project(view, work, slot, relation, reverse, mode):
-    slots = work.slots
-    if slots[slot, _DEFAULT] != 0:
+    if work.slots[slot, _DEFAULT] != 0:
         _list_all(view, work, slot, mode)
     adjacency = view.heads if reverse else view.tails
-    ids, values = _content(view, work, slot)
-    start, length, flip = slots[slot, _START], slots[slot, _LENGTH], slots[slot, _FLIP]
+    source, start, stop, flip = _extent(work, slot)
+    inner = _edges_of(view, source)
     out = _spare_start(work)
-    out_ids, dense, near, bits = work.ids, work.dense, adjacency.ids, adjacency.bits
+    ids, dense, edges, one = work.ids, work.dense, adjacency.edges, np.uint64(1)
     end = np.uint64(out)
-    for i in range(start, start + length):
-        value = _flipped(values[i], mode) if flip else values[i]
-        first, last = find_row(adjacency, ids[i], relation)
+    for i in range(start, stop):
+        v, value = _element(work, inner, source, i, flip, mode)
+        first, last = find_row(adjacency, v, relation)
         if mode == 0:
-            for j in range(np.uint64(first), np.uint64(last)):
-                t = np.uint64(near[j])
-                met = np.uint8(value & bits[j])
+            for j in range(first, last):
+                edge = np.uint64(edges[j])
+                t = edge >> one
+                met = np.uint8(value & (np.int64(2) | np.int64(edge & one)))
                 old = dense[t]
-                out_ids[end] = t
+                ids[end] = t
                 dense[t] = old | met
                 end += np.uint64((old == 0) & (met != 0))
         else:
-            for j in range(np.uint64(first), np.uint64(last)):
-                t = np.uint64(near[j])
-                met = np.uint8(_meet(value, bits[j], mode))
+            for j in range(first, last):
+                edge = np.uint64(edges[j])
+                t = edge >> one
+                met = np.uint8(_meet(value, _edge_value(edge, mode), mode))
                 old = dense[t]
-                out_ids[end] = t
+                ids[end] = t
                 dense[t] = max(old, met)
                 end += np.uint64((old == 0) & (met != 0))
     _gather(work, out, np.int64(end))
-    _store(work, slot, out, np.int64(end), np.int64(0), np.int64(length == 1))
+    _store(work, slot, out, np.int64(end), np.int64(0), np.int64(stop - start == 1))
 
 
 @njit(cache=True)
@@ -241,26 +251,28 @@ def _linked_to_all(view, work, adjacency, relation, slot, threshold, mode, out):
     In `BOOLEAN` the members and edges are those that hold the bit `threshold`, in `COST` members
     are those of at least that value.
     """
-    slots = work.slots
-    ids, values = _content(view, work, slot)
-    start, length, flip = slots[slot, _START], slots[slot, _LENGTH], slots[slot, _FLIP]
+    source, start, stop, flip = _extent(work, slot)
+    inner = _edges_of(view, source)
     end = np.int64(-1)
-    for i in range(start, start + length):
-        value = _flipped(values[i], mode) if flip else values[i]
+    for i in range(start, stop):
+        v, value = _element(work, inner, source, i, flip, mode)
         if (value & threshold == 0) if mode == 0 else (value < threshold):
             continue
-        first, last = find_row(adjacency, ids[i], relation)
+        first, last = find_row(adjacency, v, relation)
         if end < 0:
             end = out
             for j in range(first, last):
-                if mode == 1 or adjacency.bits[j] & threshold:
-                    work.ids[end] = adjacency.ids[j]
+                edge = np.uint64(adjacency.edges[j])
+                if mode == 1 or _edge_value(edge, mode) & threshold:
+                    work.ids[end] = edge >> np.uint64(1)
                     end += 1
         else:
             kept = out
             for k in range(out, end):
-                j = _place(adjacency.ids, first, last - first, work.ids[k])
-                if j >= 0 and (mode == 1 or adjacency.bits[j] & threshold):
+                j = _place(adjacency.edges, 1, first, last - first, work.ids[k])
+                if j >= 0 and (
+                    mode == 1 or _edge_value(np.uint64(adjacency.edges[j]), mode) & threshold
+                ):
                     work.ids[kept] = work.ids[k]
                     kept += 1
             end = kept
@@ -272,8 +284,7 @@ def _linked_to_all(view, work, adjacency, relation, slot, threshold, mode, out):
 @njit(cache=True)
 def _project_negated(view, work, slot, relation, reverse, mode):
     """Entities that some member is not linked to: level by level the complement of 'all'."""
-    slots = work.slots
-    if slots[slot, _DEFAULT] != 0:
+    if work.slots[slot, _DEFAULT] != 0:
         _list_all(view, work, slot, mode)
     adjacency = view.heads if reverse else view.tails
     out = _spare_start(work)
@@ -295,12 +306,11 @@ def _project_negated(view, work, slot, relation, reverse, mode):
 @njit(cache=True)
 def _least_value(view, work, slot, mode):
     """Smallest value of a member of a set; 256 if it has none."""
-    slots = work.slots
-    values = _content(view, work, slot)[1]
-    start, length, flip = slots[slot, _START], slots[slot, _LENGTH], slots[slot, _FLIP]
-    least = 256
-    for i in range(start, start + length):
-        value = np.int64(_flipped(values[i], mode) if flip else values[i])
+    source, start, stop, flip = _extent(work, slot)
+    edges = _edges_of(view, source)
+    least = np.int64(256)
+    for i in range(start, stop):
+        _, value = _element(work, edges, source, i, flip, mode)
         if 0 < value < least:
             least = value
     return least
@@ -313,12 +323,11 @@ def _note_level(work, default, threshold, mode, out, listed, end):
     Ids that are new are listed, with what the levels before gave to all. Returns their end.
     """
     for k in range(listed, end):
-        t = work.ids[k]
-        work.mark[t] |= 2
+        work.mark[work.ids[k]] |= 2
     for k in range(out, listed):
         t = work.ids[k]
         if work.mark[t] & 2 == 0:
-            work.dense[t] = _join(work.dense[t], np.uint8(threshold), mode)
+            work.dense[t] = _join(work.dense[t], threshold, mode)
     kept = listed
     for k in range(listed, end):
         t = work.ids[k]
@@ -331,18 +340,25 @@ def _note_level(work, default, threshold, mode, out, listed, end):
 
 
 @njit(cache=True)
-def _scatter(work, ids, values, start, length, flip, mode):
-    for i in range(start, start + length):
-        value = values[i]
-        work.dense[ids[i]] = _flipped(value, mode) if flip else value
-        work.mark[ids[i]] = 1
+def _scatter(view, work, slot, mode):
+    """Write a set into the dense arrays."""
+    source, start, stop, flip = _extent(work, slot)
+    edges = _edges_of(view, source)
+    for i in range(start, stop):
+        t, value = _element(work, edges, source, i, flip, mode)
+        work.dense[t] = value
+        work.mark[t] = 1
 
 
 @njit(cache=True)
-def _clear(work, ids, start, length):
-    for i in range(start, start + length):
-        work.dense[ids[i]] = 0
-        work.mark[ids[i]] = 0
+def _clear(view, work, slot, mode):
+    """Take a set out of the dense arrays."""
+    source, start, stop, flip = _extent(work, slot)
+    edges = _edges_of(view, source)
+    for i in range(start, stop):
+        t, _ = _element(work, edges, source, i, flip, mode)
+        work.dense[t] = 0
+        work.mark[t] = 0
 
 
 @njit(cache=True)
@@ -366,37 +382,38 @@ def _intersect(view, work, a, b, mode):
 def _probe(view, work, walked, probed, target, mode):
     """Meet of a set with default 0, walked, and another one, looked up; stored in `target`."""
     slots = work.slots
-    ids, values = _content(view, work, walked)
-    start, length, flip = slots[walked, _START], slots[walked, _LENGTH], slots[walked, _FLIP]
-    other_ids, other_values = _content(view, work, probed)
-    other_start, other_length = slots[probed, _START], slots[probed, _LENGTH]
-    other_flip, other_default = slots[probed, _FLIP], slots[probed, _DEFAULT]
+    source, start, stop, flip = _extent(work, walked)
+    edges = _edges_of(view, source)
+    other_source, other_start, other_stop, other_flip = _extent(work, probed)
+    other_edges, other_default = _edges_of(view, other_source), slots[probed, _DEFAULT]
+    other_length = other_stop - other_start
     steps = 2
     while (1 << steps) < other_length:
         steps += 1
-    search = slots[probed, _SORTED] == 1 and length * steps < 2 * other_length + length
+    search = (
+        other_source != _POOL
+        and (stop - start) * steps < 2 * other_length + (stop - start)
+    )
     if not search:
-        _scatter(work, other_ids, other_values, other_start, other_length, other_flip, mode)
+        _scatter(view, work, probed, mode)
     out = _spare_start(work)
-    end = out
-    for i in range(start, start + length):
-        t = ids[i]
-        value = _flipped(values[i], mode) if flip else values[i]
+    end = np.uint64(out)
+    for i in range(start, stop):
+        t, value = _element(work, edges, source, i, flip, mode)
         met = other_default
         if search:
-            place = _place(other_ids, other_start, other_length, t)
+            place = _place(other_edges, 1, other_start, other_length, t)
             if place >= 0:
-                raw = other_values[place]
-                met = _flipped(raw, mode) if other_flip else raw
+                met = _element(work, other_edges, other_source, place, other_flip, mode)[1]
         elif work.mark[t]:
-            met = work.dense[t]
+            met = np.int64(work.dense[t])
         met = _meet(value, met, mode)
         work.ids[end] = t
         work.values[end] = met
-        end += met != 0
+        end += np.uint64(met != 0)
     if not search:
-        _clear(work, other_ids, other_start, other_length)
-    _store(work, target, out, end, np.int64(0), slots[walked, _SORTED])
+        _clear(view, work, probed, mode)
+    _store(work, target, out, np.int64(end), np.int64(0), slots[walked, _SORTED])
 
 
 @njit(cache=True)
@@ -407,37 +424,33 @@ def _unite(view, work, a, b, mode):
         _merge(view, work, a, b, mode, False)
         return
     out = _spare_start(work)
-    end = out
+    end = np.uint64(out)
     for slot in (a, b):
-        ids, values = _content(view, work, slot)
-        start, length, flip = slots[slot, _START], slots[slot, _LENGTH], slots[slot, _FLIP]
-        for i in range(start, start + length):
-            t = ids[i]
-            value = np.uint8(_flipped(values[i], mode) if flip else values[i])
+        source, start, stop, flip = _extent(work, slot)
+        edges = _edges_of(view, source)
+        for i in range(start, stop):
+            t, value = _element(work, edges, source, i, flip, mode)
             old = work.dense[t]
             work.ids[end] = t
             work.dense[t] = _join(old, value, mode)
-            end += (old == 0) & (value != 0)
-    _gather(work, out, end)
-    _store(work, a, out, end, np.int64(0), np.int64(0))
+            end += np.uint64((old == 0) & (value != 0))
+    _gather(work, out, np.int64(end))
+    _store(work, a, out, np.int64(end), np.int64(0), np.int64(0))
 
 
 @njit(cache=True)
 def _merge(view, work, a, b, mode, meet):
     """Meet or join of two sets with any defaults, stored in slot `a`."""
     slots = work.slots
-    ids, values = _content(view, work, a)
-    start, length, flip = slots[a, _START], slots[a, _LENGTH], slots[a, _FLIP]
-    other_ids, other_values = _content(view, work, b)
-    other_start, other_length = slots[b, _START], slots[b, _LENGTH]
     default_a, default_b = slots[a, _DEFAULT], slots[b, _DEFAULT]
     default = _meet(default_a, default_b, mode) if meet else _join(default_a, default_b, mode)
-    _scatter(work, other_ids, other_values, other_start, other_length, slots[b, _FLIP], mode)
+    _scatter(view, work, b, mode)
     out = _spare_start(work)
     end = out
-    for i in range(start, start + length):
-        t = ids[i]
-        mine = np.int64(_flipped(values[i], mode) if flip else values[i])
+    source, start, stop, flip = _extent(work, a)
+    edges = _edges_of(view, source)
+    for i in range(start, stop):
+        t, mine = _element(work, edges, source, i, flip, mode)
         other = default_b
         if work.mark[t]:
             other = np.int64(work.dense[t])
@@ -446,15 +459,16 @@ def _merge(view, work, a, b, mode, meet):
         work.ids[end] = t
         work.values[end] = value
         end += value != default
-    for i in range(other_start, other_start + other_length):
-        t = other_ids[i]
+    source, start, stop, flip = _extent(work, b)
+    edges = _edges_of(view, source)
+    for i in range(start, stop):
+        t, other = _element(work, edges, source, i, flip, mode)
         if work.mark[t] == 1:
-            other = np.int64(work.dense[t])
             value = _meet(default_a, other, mode) if meet else _join(default_a, other, mode)
             work.ids[end] = t
             work.values[end] = value
             end += value != default
-    _clear(work, other_ids, other_start, other_length)
+    _clear(view, work, b, mode)
     _store(work, a, out, end, default, np.int64(0))
 
 
@@ -501,7 +515,6 @@ def evaluate(view, work, steps, anchors, relations, mode):
     Parameters
     ----------
     view : View
-        With bits (`BOOLEAN`) or costs (`COST`, see `cost_view`).
     steps : (n_steps, 3) int32
     anchors, relations : 1-d int32
     """
@@ -539,22 +552,22 @@ def evaluate(view, work, steps, anchors, relations, mode):
 
 @njit(cache=True)
 def collect(view, work, mask, wanted, out, end, mode):
-    """Append to `out`, from place `end` on, the ids whose value in slot 0 has `wanted` under `mask`.
+    """Append to `out`, from place `end` on, the ids whose value in slot 0 is `wanted` in `mask`.
 
     The ids ascend. `out` needs room for them all. Returns the new end.
     """
-    slots = work.slots
-    result = np.int64(0)
+    slots, result = work.slots, np.int64(0)
     if slots[result, _DEFAULT] & mask == wanted:
         _list_all(view, work, result, mode)
-    ids, values = _content(view, work, result)
-    start, length, flip = slots[0, _START], slots[0, _LENGTH], slots[0, _FLIP]
-    first = end
-    for i in range(start, start + length):
-        value = _flipped(values[i], mode) if flip else values[i]
-        out[end] = ids[i]
-        end += value & mask == wanted
-    if not slots[0, _SORTED]:
+    source, start, stop, flip = _extent(work, result)
+    edges = _edges_of(view, source)
+    first, place = end, np.uint64(end)
+    for i in range(start, stop):
+        t, value = _element(work, edges, source, i, flip, mode)
+        out[place] = t
+        place += np.uint64(value & mask == wanted)
+    end = np.int64(place)
+    if not slots[result, _SORTED]:
         _sort(out, first, end, work.words)
     return end
 
@@ -569,26 +582,24 @@ def tally(view, work, counts, mode):
         Overwritten: entities in neither graph's answers, in the observed graph's only, in the full
         graph's only, in both.
     """
-    slots, result = work.slots, np.int64(0)
-    values = _content(view, work, result)[1]
-    start, length, flip = slots[result, _START], slots[result, _LENGTH], slots[result, _FLIP]
+    result = np.int64(0)
+    source, start, stop, flip = _extent(work, result)
+    edges = _edges_of(view, source)
     counts[:] = 0
-    for i in range(start, start + length):
-        counts[_flipped(values[i], mode) if flip else values[i]] += 1
-    counts[slots[result, _DEFAULT]] += view.n_entities - length
+    for i in range(start, stop):
+        counts[np.uint64(_element(work, edges, source, i, flip, mode)[1])] += 1
+    counts[work.slots[result, _DEFAULT]] += view.n_entities - (stop - start)
 
 
 @njit(cache=True)
 def look_up(view, work, wanted, out, mode):
     """Write into `out` the values that slot 0 gives to the ids `wanted`."""
-    slots = work.slots
-    ids, values = _content(view, work, np.int64(0))
-    start, length = slots[0, _START], slots[0, _LENGTH]
-    _scatter(work, ids, values, start, length, slots[0, _FLIP], mode)
+    result = np.int64(0)
+    _scatter(view, work, result, mode)
     for i in range(len(wanted)):
         t = wanted[i]
-        out[i] = work.dense[t] if work.mark[t] else slots[0, _DEFAULT]
-    _clear(work, ids, start, length)
+        out[i] = work.dense[t] if work.mark[t] else work.slots[result, _DEFAULT]
+    _clear(view, work, result, mode)
 
 
 @njit(cache=True)

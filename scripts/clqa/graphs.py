@@ -18,9 +18,9 @@ SPLITS = ("train", "valid", "test")
 OBSERVED = {"train": (), "valid": ("train",), "test": ("train", "valid")}
 FULL = {"train": ("train",), "valid": ("train", "valid"), "test": SPLITS}
 
-# Bits of an edge in an `Adjacency`: which of the two graphs of a split hold it.
-IN_OBSERVED = np.uint8(1)
-IN_FULL = np.uint8(2)
+# An edge is kept as id << 1 | observed, a row as relation << 40 | place of its first edge.
+RELATION_SHIFT = 40
+PLACE_MASK = (1 << RELATION_SHIFT) - 1
 
 
 class Graph(NamedTuple):
@@ -47,29 +47,26 @@ class Graph(NamedTuple):
 
 
 class Adjacency(NamedTuple):
-    """Neighbours by (entity, relation), in compressed rows.
+    """Neighbours by (entity, relation) in compressed rows, packed so that a look-up meets few lines.
 
-    The rows of entity v are `entity_rows[v]` to `entity_rows[v + 1]`, one per relation that v has,
-    by ascending relation; row i holds `ids[row_starts[i]:row_starts[i + 1]]`, ascending.
+    The rows of entity v are those from `entities[v, 0]` to `entities[v + 1, 0]`, one for each
+    relation that v has, by ascending relation. The edges of a row go up to the first of the next
+    row, by ascending id.
 
     Attributes
     ----------
-    entity_rows : (n_entities + 1,) int64
-    relation_marks : (n_entities,) uint64
-        Bit r modulo 64 is set if the entity has relation r: most lookups that fail stop here.
-    row_relations : (n_rows,) int32
-    row_starts : (n_rows + 1,) int64
-    ids : (n_edges,) int32
-    bits : (n_edges,) uint8
-        `IN_OBSERVED`, `IN_FULL` or both.
+    entities : (n_entities + 1, 2) uint64
+        First row of each entity, and a mark: bit r modulo 64 is set if the entity has relation r,
+        so that most look-ups that fail end here.
+    rows : (n_rows + 1,) uint64
+        relation << 40 | place of the first edge.
+    edges : (n_edges,) uint32
+        id of the neighbour << 1 | whether the observed graph has the edge; the full one has all.
     """
 
-    entity_rows: np.ndarray
-    relation_marks: np.ndarray
-    row_relations: np.ndarray
-    row_starts: np.ndarray
-    ids: np.ndarray
-    bits: np.ndarray
+    entities: np.ndarray
+    rows: np.ndarray
+    edges: np.ndarray
 
 
 class View(NamedTuple):
@@ -184,54 +181,45 @@ def graph_view(graph: Graph, splits: tuple[str, ...]) -> View:
 
 def missing_view(graph: Graph, split: str) -> View:
     """Only the edges of the full graph of a split that the observed graph lacks."""
-    observed, full = (
-        np.concatenate([np.empty((0, 3), np.int32), *(graph.triples[s] for s in splits[split])])
-        for splits in (OBSERVED, FULL)
-    )
-    rows = np.concatenate([observed, full])
-    bits = np.repeat(np.array([IN_OBSERVED, IN_FULL], np.uint8), [len(observed), len(full)])
-    order = _order(rows)
-    first = order[_first_of_equal(rows[order])]
-    first = first[bits[first] == IN_FULL]
-    return _view_of(rows[first], bits[first], graph.n_entities)
+    rows, observed = _edges(graph, OBSERVED[split], FULL[split])
+    return _view_of(rows[~observed], observed[~observed], graph.n_entities)
 
 
 def _view(graph: Graph, observed: tuple[str, ...], full: tuple[str, ...]) -> View:
-    ordered = [*observed, *(split for split in full if split not in observed)]
-    empty = np.empty((0, 3), np.int32)
-    rows = np.concatenate([empty, *(graph.triples[split] for split in ordered)])
-    n_observed = sum(len(graph.triples[split]) for split in observed)
-    bits = np.full(len(rows), IN_FULL, np.uint8)
-    bits[:n_observed] |= IN_OBSERVED
-    return _view_of(rows, bits, graph.n_entities)
+    return _view_of(*_edges(graph, observed, full), graph.n_entities)
 
 
-def _view_of(rows: np.ndarray, bits: np.ndarray, n_entities: int) -> View:
+def _view_of(rows: np.ndarray, observed: np.ndarray, n_entities: int) -> View:
+    order = _order(rows[:, ::-1])
     return View(
         n_entities=n_entities,
-        tails=_adjacency(rows, bits, n_entities),
-        heads=_adjacency(rows[:, ::-1], bits, n_entities),
+        tails=_adjacency(rows, observed, n_entities),
+        heads=_adjacency(rows[order, ::-1], observed[order], n_entities),
     )
 
 
-def _adjacency(rows: np.ndarray, bits: np.ndarray, n_entities: int) -> Adjacency:
-    """Compress rows (entity, relation, neighbour); of equal rows the first one's bits count."""
+def _edges(graph: Graph, observed: tuple[str, ...], full: tuple[str, ...]):
+    """Edges of the full graph in order, each once, and whether the observed graph has them."""
+    ordered = [*observed, *(split for split in full if split not in observed)]
+    rows = np.concatenate([np.empty((0, 3), np.int32), *(graph.triples[s] for s in ordered)])
+    n_observed = sum(len(graph.triples[split]) for split in observed)
     order = _order(rows)
-    rows = rows[order]
-    first = _first_of_equal(rows)
-    rows, bits = rows[first], bits[order[first]]
+    first = order[_first_of_equal(rows[order])]
+    return rows[first], first < n_observed
+
+
+def _adjacency(rows: np.ndarray, observed: np.ndarray, n_entities: int) -> Adjacency:
+    """Compress ordered rows (entity, relation, neighbour)."""
     new_row = np.ones(len(rows), dtype=bool)
     np.any(rows[1:, :2] != rows[:-1, :2], axis=1, out=new_row[1:])
     starts = np.flatnonzero(new_row)
-    entity_rows = np.zeros(n_entities + 1, np.int64)
-    np.cumsum(np.bincount(rows[starts, 0], minlength=n_entities), out=entity_rows[1:])
-    marks = np.zeros(n_entities, np.uint64)
-    np.bitwise_or.at(marks, rows[starts, 0], np.uint64(1) << (rows[starts, 1] % 64).astype("u8"))
-    return Adjacency(
-        entity_rows=entity_rows,
-        relation_marks=marks,
-        row_relations=np.ascontiguousarray(rows[starts, 1]),
-        row_starts=np.append(starts, len(rows)).astype(np.int64),
-        ids=np.ascontiguousarray(rows[:, 2]),
-        bits=bits,
-    )
+    row_entities, row_relations = rows[starts, 0], rows[starts, 1].astype(np.uint64)
+    entities = np.zeros((n_entities + 1, 2), np.uint64)
+    np.cumsum(np.bincount(row_entities, minlength=n_entities), out=entities[1:, 0])
+    marks = np.uint64(1) << row_relations % np.uint64(64)
+    np.bitwise_or.at(entities[:, 1], row_entities, marks)
+    packed = np.empty(len(starts) + 1, np.uint64)
+    packed[:-1] = row_relations << np.uint64(RELATION_SHIFT) | starts.astype(np.uint64)
+    packed[-1] = len(rows)
+    edges = rows[:, 2].astype(np.uint32) << np.uint32(1) | observed.astype(np.uint32)
+    return Adjacency(entities, packed, edges)

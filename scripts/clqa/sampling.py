@@ -20,7 +20,6 @@ from clqa.evaluation import (
     COST,
     FREE_OF_COST,
     collect,
-    cost_view,
     evaluate,
     find_row,
     look_up,
@@ -28,7 +27,16 @@ from clqa.evaluation import (
     tally,
 )
 from clqa.formulas import Formula, canonical, to_text
-from clqa.graphs import FULL, Adjacency, Graph, View, missing_view, sorted_unique, split_view
+from clqa.graphs import (
+    FULL,
+    PLACE_MASK,
+    RELATION_SHIFT,
+    Graph,
+    View,
+    missing_view,
+    sorted_unique,
+    split_view,
+)
 from clqa.plans import (
     Anchor,
     Complement,
@@ -181,10 +189,11 @@ def all_one_atom_queries(graph: Graph, split: str, formula: Formula, rules: Rule
     if not (isinstance(root, Project) and isinstance(root.inner, Anchor) and not root.negated):
         raise InputError(f"formula '{to_text(formula)}': only a shape of one atom is exhaustive")
     view = split_view(graph, split)
-    near: Adjacency = view.heads if root.reverse else view.tails
-    hard = np.add.reduceat(near.bits == 2, near.row_starts[:-1]) if len(near.ids) else []
-    hard = np.asarray(hard, dtype=np.int64)
-    easy = np.diff(near.row_starts) - hard
+    near = view.heads if root.reverse else view.tails
+    starts = (near.rows & np.uint64(PLACE_MASK)).astype(np.int64)
+    observed = np.append(0, np.cumsum(near.edges & 1))
+    easy = np.diff(observed[starts])
+    hard = np.diff(starts) - easy
     rejected = {
         "no_hard_answers": (hard == 0) & rules.require_hard,
         "too_many_hard": hard > _cap(rules.max_hard if split != "train" else None),
@@ -195,10 +204,12 @@ def all_one_atom_queries(graph: Graph, split: str, formula: Formula, rules: Rule
     for reason, mask in rejected.items():
         rejections[reason] = int((kept & mask).sum())
         kept &= ~mask
-    entities = np.repeat(np.arange(graph.n_entities, dtype=np.int32), np.diff(near.entity_rows))
+    rows_of_entity = np.diff(near.entities[:, 0].astype(np.int64))
+    entities = np.repeat(np.arange(graph.n_entities, dtype=np.int32), rows_of_entity)
+    relations = (near.rows[:-1] >> np.uint64(RELATION_SHIFT)).astype(np.int32)
     return Sampled(
         entities[kept].reshape(-1, 1),
-        near.row_relations[kept].reshape(-1, 1),
+        relations[kept].reshape(-1, 1),
         len(kept),
         rejections,
     )
@@ -298,7 +309,6 @@ def changing_rows(shape: Plan, negated: bool) -> np.ndarray:
 
 class _Inputs(NamedTuple):
     both: View
-    costs: View
     missing: View
     inverse: np.ndarray
     starts: np.ndarray
@@ -346,10 +356,9 @@ def _inputs(graph: Graph, split: str, shape: Plan, rules: Rules, orders: np.ndar
     caps = [_cap(cap) for cap in (rules.max_hard, rules.max_easy, rules.max_retracted)]
     return _Inputs(
         both=view,
-        costs=cost_view(view) if searching else view,
         missing=missing_view(graph, split),
         inverse=graph.inverse,
-        starts=np.flatnonzero(np.diff(view.heads.entity_rows)).astype(np.int32),
+        starts=np.flatnonzero(np.diff(view.heads.entities[:, 0])).astype(np.int32),
         edges=edges,
         edge_starts=np.append(relation_starts, len(edges)).astype(np.int64),
         walk=walk_steps(shape.root, rules.inverse_undo == "everywhere"),
@@ -465,7 +474,8 @@ def _draw_neighbour(inputs, random, registers, grounding, step, column, n_consta
     view = inputs.missing if use_missing else inputs.both
     near = view.tails if step[4] else view.heads
     entity = registers[step[1]]
-    first, last = near.entity_rows[entity], near.entity_rows[entity + 1]
+    first = np.int64(near.entities[entity, 0])
+    last = np.int64(near.entities[entity + 1, 0])
     if first == last:
         return _DEAD_END
     banned = np.int32(-1)
@@ -475,11 +485,13 @@ def _draw_neighbour(inputs, random, registers, grounding, step, column, n_consta
         banned = relation if before[4] != step[4] else inputs.inverse[relation]
     for _ in range(_REDRAWS):
         row = first + _below(random, last - first)
-        relation = near.row_relations[row]
+        relation = np.int32(near.rows[row] >> np.uint64(RELATION_SHIFT))
         held = grounding[column]
         if relation != banned and (held < 0 or held == relation):
-            begin, end = near.row_starts[row], near.row_starts[row + 1]
-            registers[step[3]] = near.ids[begin + _below(random, end - begin)]
+            mask = np.uint64(PLACE_MASK)
+            begin = np.int64(near.rows[row] & mask)
+            end = np.int64(near.rows[row + 1] & mask)
+            registers[step[3]] = near.edges[begin + _below(random, end - begin)] >> 1
             grounding[column] = relation
             return _ACCEPTED
     return _ROUND_TRIP
@@ -564,8 +576,8 @@ def _judge_answers(inputs, work, room, anchors, relations, counts):
         hard_ids, values = room.ids[:hard], room.values[:hard]
         collect(inputs.both, work, 3, 2, hard_ids, 0, boolean)
         cost = np.int64(COST)
-        evaluate(inputs.costs, work, inputs.normal_program, anchors, relations, cost)
-        look_up(inputs.costs, work, hard_ids, values, cost)
+        evaluate(inputs.both, work, inputs.normal_program, anchors, relations, cost)
+        look_up(inputs.both, work, hard_ids, values, cost)
         for value in values:
             if FREE_OF_COST - value < inputs.min_links:
                 return _FEW_LINKS

@@ -14,7 +14,7 @@ KEY = b"clqa"
 
 def write_table(path: str | os.PathLike, table: pa.Table, metadata: dict | None = None) -> None:
     """Write a table as zstd Parquet; `metadata` is kept in the file as strict JSON."""
-    text = json.dumps(metadata or {}, sort_keys=True, allow_nan=False)
+    text = json.dumps(metadata or {}, allow_nan=False)
     table = table.replace_schema_metadata({KEY: text.encode()})
     with replacing(path) as temporary:
         pq.write_table(table, temporary, compression="zstd", write_statistics=False)

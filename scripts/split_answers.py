@@ -1,0 +1,44 @@
+"""Answer the queries of a shard on the observed and the full graph of their split."""
+
+from clqa.answers import missing_links, split_answers
+from clqa.errors import InputError
+from clqa.formulas import parse
+from clqa.graphs import read_graph, split_view
+from clqa.logs import log_to
+from clqa.plans import plan
+from clqa.query_sets import Answers, read_queries, write_answers
+
+
+def split_shard(path_to_graph, path_to_queries, path_to_answers, split):
+    """Write easy, hard and retracted answers, and the links that each hard answer needs.
+
+    Raises
+    ------
+    InputError
+        If the queries belong to another graph or split.
+    """
+    graph = read_graph(path_to_graph)
+    queries = read_queries(path_to_queries)
+    if queries.metadata["graph"] != graph.hash or queries.metadata["split"] != split:
+        raise InputError(
+            f"{path_to_queries}: queries of another graph or split than {path_to_graph} "
+            f"({split}); sample or import them again"
+        )
+    view = split_view(graph, split)
+    shapes = {}
+    for shape, batch in queries.shapes.items():
+        steps = plan(parse(queries.metadata["formulas"][shape]))
+        found = split_answers(steps, view, batch.anchors, batch.relations)
+        links = missing_links(steps, view, batch.anchors, batch.relations, found.hard)
+        shapes[shape] = Answers(batch.query_ids, *found, links)
+    write_answers(path_to_answers, shapes, queries.metadata)
+
+
+if __name__ == "__main__":
+    log_to(snakemake.log[0])
+    split_shard(
+        path_to_graph=snakemake.input.graph,
+        path_to_queries=snakemake.input.queries,
+        path_to_answers=snakemake.output.answers,
+        split=snakemake.params.split,
+    )
