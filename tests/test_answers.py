@@ -2,16 +2,16 @@
 
 import numpy as np
 import pytest
-import reference_answers
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from strategies import edges, formulas, graphs, groundings, values_of
 
+import reference_answers
 from clqa.answers import answer_sets, missing_links, split_answers
 from clqa.formulas import parse
 from clqa.graphs import FULL, OBSERVED, graph_view, make_graph, split_view
 from clqa.plans import plan
 from clqa.ragged import Ragged
+from strategies import edges, formulas, graphs, groundings, values_of
 
 
 def graph_of(n_entities, n_relations, **splits):

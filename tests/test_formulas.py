@@ -3,15 +3,15 @@
 from pathlib import Path
 
 import pytest
-import reference_answers
 import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from strategies import edges, formulas, graphs, groundings, values_of
 
+import reference_answers
 from clqa.errors import InputError
 from clqa.formulas import And, Atom, Or, canonical, negation_normal, parse, symbols, to_text
 from clqa.plans import groups, plan
+from strategies import edges, formulas, graphs, groundings, values_of
 
 SHAPES = yaml.safe_load(
     (Path(__file__).parents[1] / "config" / "shapes.yaml").read_text(encoding="utf-8")

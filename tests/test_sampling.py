@@ -4,18 +4,18 @@ import itertools
 
 import numpy as np
 import pytest
-import reference_answers
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from strategies import edges, values_of
-from test_answers import graph_of
 
 import clqa.sampling
+import reference_answers
 from clqa.errors import InputError
 from clqa.formulas import parse, symbols
 from clqa.graphs import FULL, OBSERVED, make_graph
 from clqa.plans import groups, plan
 from clqa.sampling import DRAWS, REASONS, Rules, all_one_atom_queries, sample_queries
+from strategies import edges, values_of
+from test_answers import graph_of
 
 PATH, FORK, NEGATION = "r1(s1,e1)&r2(e1,f)", "r1(s1,f)&r2(s2,f)", "r1(s1,f)&!r2(s2,f)"
 SHAPES = [
@@ -176,9 +176,7 @@ def test_a_step_and_its_inverse_are_no_query():
 
 
 def test_round_trips_can_be_allowed():
-    found = sampled(
-        ROUND_TRIPS, PATH, count=50, tries=5000, split="train", inverse_undo="allowed"
-    )
+    found = sampled(ROUND_TRIPS, PATH, count=50, tries=5000, split="train", inverse_undo="allowed")
     assert len(found.anchors) == 7
 
 

@@ -3,21 +3,13 @@
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
-from clqa.evaluation import (
-    BOOLEAN,
-    COST,
-    FREE_OF_COST,
-    Scratch,
-    collect,
-    evaluate,
-    look_up,
-    scratch,
-)
+from clqa.evaluation import evaluate
 from clqa.graphs import View
+from clqa.kernels import kernel
 from clqa.plans import Plan
 from clqa.ragged import Ragged
+from clqa.sets import BOOLEAN, COST, FREE_OF_COST, Scratch, collect, look_up, scratch
 
 # Which ids a batch collects: (mask, wanted) on the bits 1 (observed graph) and 2 (full graph).
 _ON_FULL = np.array([[2, 2]], np.uint8)
@@ -101,14 +93,23 @@ def _collected(plan, view, anchors, relations, selections) -> list[Ragged]:
     while done < n_queries:
         base = offsets[:, done].copy()
         done = _collect_batch(
-            view, work, plan.program, anchors, relations, selections, buffers, offsets, done, BOOLEAN
+            view,
+            work,
+            plan.program,
+            anchors,
+            relations,
+            selections,
+            buffers,
+            offsets,
+            done,
+            BOOLEAN,
         )
         for kept, buffer, size in zip(chunks, buffers, offsets[:, done] - base, strict=True):
             kept.append(buffer[:size].copy())
     return [Ragged(o, np.concatenate(c)) for o, c in zip(offsets, chunks, strict=True)]
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _collect_batch(
     view, work: Scratch, steps, anchors, relations, selections, buffers, offsets, first, mode
 ):
@@ -128,7 +129,7 @@ def _collect_batch(
     return len(anchors)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _look_up_batch(view, work, steps, anchors, relations, offsets, wanted, values, mode):
     for q in range(len(anchors)):
         first, last = offsets[q], offsets[q + 1]

@@ -47,7 +47,7 @@ class Graph(NamedTuple):
 
 
 class Adjacency(NamedTuple):
-    """Neighbours by (entity, relation) in compressed rows, packed so that a look-up meets few lines.
+    """Neighbours by (entity, relation) in compressed rows, packed to touch little memory.
 
     The rows of entity v are those from `entities[v, 0]` to `entities[v + 1, 0]`, one for each
     relation that v has, by ascending relation. The edges of a row go up to the first of the next

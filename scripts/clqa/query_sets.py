@@ -157,23 +157,13 @@ def read_queries(path: str | os.PathLike) -> QueryTable:
     _need_columns(path, table, ("query_id", "shape", "anchors", "relations"))
     shapes = {}
     for shape, rows in _by_shape(table, metadata):
-        n = rows.num_rows
+        formula = parse(metadata["formulas"][shape])
         shapes[shape] = Queries(
             rows["query_id"].to_numpy(zero_copy_only=False),
-            *(_values(rows, name).reshape(n, -1) for name in ("anchors", "relations")),
+            _values(rows, "anchors").reshape(rows.num_rows, len(symbols(formula, "s"))),
+            _values(rows, "relations").reshape(rows.num_rows, len(symbols(formula, "r"))),
         )
-        formula = parse(metadata["formulas"][shape])
-        if not n:
-            widths = _widths(formula)
-            shapes[shape] = shapes[shape]._replace(
-                anchors=np.empty((0, widths[0]), np.int32),
-                relations=np.empty((0, widths[1]), np.int32),
-            )
     return QueryTable(shapes, metadata)
-
-
-def _widths(formula: Formula) -> tuple[int, int]:
-    return len(symbols(formula, "s")), len(symbols(formula, "r"))
 
 
 def write_answers(
@@ -188,9 +178,7 @@ def write_answers(
         _ragged_column(Ragged(batch.hard.offsets, batch.links)) for batch in shapes.values()
     )
     split = queries_metadata["split"]
-    table = pa.table(
-        {"query_id": _joined_ids(shapes), "shape": _shape_column(shapes), **columns}
-    )
+    table = pa.table({"query_id": _joined_ids(shapes), "shape": _shape_column(shapes), **columns})
     metadata = {**queries_metadata, "observed": OBSERVED[split], "full": FULL[split]}
     write_table(path, table, metadata)
 

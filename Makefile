@@ -1,0 +1,82 @@
+# Targets for people; `make help` lists them. Everything runs in .venv, which is made from
+# requirements.lock when it is missing or older than the lock.
+
+SHELL := /bin/sh
+.DEFAULT_GOAL := help
+.PHONY: help results report test lint format docs environment slurm lock clean
+
+VENV := .venv
+PYTHON := $(VENV)/bin/python
+STAMP := $(VENV)/requirements.stamp
+CORES ?= all
+WORKERS ?= 2
+ARGS ?=
+
+# Nothing from outside may leak into the environment. Bytecode is kept: a run is many short jobs.
+unexport PYTHONPATH PYTHONHOME PYTHONDONTWRITEBYTECODE VIRTUAL_ENV CONDA_PREFIX
+export PYTHONNOUSERSITE := 1
+export MPLBACKEND := Agg
+
+help: ## List the targets
+	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' Makefile | expand -t 14
+
+results: $(STAMP) ## Run the workflow to results/runs/default/report.html (ARGS=... goes to snakemake)
+	@$(PYTHON) -m snakemake --cores $(CORES) $(ARGS)
+
+report: $(STAMP) ## Write report.html, Snakemake's own page about the run's jobs and results
+	@$(PYTHON) -m snakemake --report report.html $(ARGS)
+
+test: $(STAMP) ## Run the test suite (ARGS=... goes to pytest)
+	@$(PYTHON) -m pytest -n $(WORKERS) --dist loadfile $(ARGS)
+
+lint: $(STAMP) ## Check formatting and style
+	@$(PYTHON) -m ruff format --check .
+	@$(PYTHON) -m ruff check .
+	@$(VENV)/bin/snakefmt --check Snakefile workflow
+	@$(PYTHON) -m snakemake --lint
+
+format: $(STAMP) ## Format the code
+	@$(PYTHON) -m ruff format .
+	@$(PYTHON) -m ruff check --fix .
+	@$(VENV)/bin/snakefmt Snakefile workflow
+
+docs: $(STAMP) ## Write the key tables of config/README.md from the schemas
+	@$(PYTHON) scripts/document_config.py
+
+environment: $(STAMP) ## Make .venv, or bring it up to date with requirements.lock
+
+slurm: $(STAMP) requirements-slurm.lock ## Add the Slurm plugin to .venv, for --workflow-profile slurm
+	@$(PYTHON) -m pip install --quiet --require-hashes --requirement requirements-slurm.lock
+
+FIND_PYTHON = \
+  for python in python3 python3.14 python3.13 python3.12 python3.11 python; do \
+    "$$python" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || continue; \
+    command -v "$$python"; exit; \
+  done; \
+  echo "error: no Python 3.11 or newer on PATH; found $$(python3 --version 2>&1)" >&2; exit 1
+
+# uv takes seconds where pip takes half a minute; where it cannot be had, pip does the same work.
+$(STAMP): requirements.lock requirements-uv.lock
+	@echo "Making the environment in $(VENV) from requirements.lock"
+	@$(PYTHON) -m pip --version >/dev/null 2>&1 || { \
+	  python=$$($(FIND_PYTHON)) || exit 1; \
+	  "$$python" -m venv --clear $(VENV) || { \
+	    echo "error: $$python cannot make $(VENV); Debian has venv in python3-venv" >&2; exit 1; }; }
+	@$(PYTHON) -m pip install --quiet --require-hashes --requirement requirements-uv.lock \
+	  && $(PYTHON) -m uv pip sync --quiet --python $(PYTHON) --require-hashes requirements.lock \
+	  || $(PYTHON) -m pip install --quiet --require-hashes --requirement requirements.lock
+	@touch $(STAMP)
+
+COMPILE = $(PYTHON) -m uv pip compile --quiet --universal --generate-hashes --fork-strategy fewest \
+  --python-version 3.11 --custom-compile-command "make lock"
+
+lock: $(STAMP) ## Pin the newest versions that pyproject.toml allows
+	@$(PYTHON) -m pip install --quiet --require-hashes --requirement requirements-uv.lock
+	$(COMPILE) --upgrade --extra test pyproject.toml --output-file requirements.lock
+	$(COMPILE) --upgrade --extra slurm --constraints requirements.lock pyproject.toml \
+	  --output-file requirements-slurm.lock
+	echo uv | $(COMPILE) --upgrade - --output-file requirements-uv.lock
+
+clean: ## Remove results, caches and the environment
+	rm -rf $(VENV) .snakemake .pytest_cache .ruff_cache .hypothesis
+	find results -mindepth 1 ! -name README.md -delete

@@ -1,0 +1,97 @@
+"""Put the scores of a run into metrics, tables and one page."""
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from clqa.answer_sizes import answer_sizes
+from clqa.files import write_json
+from clqa.inventories import graph_table, sampling_table
+from clqa.logs import log_to
+from clqa.manifests import manifest, versions
+from clqa.pages import page, section, write_page
+from clqa.reports import metric_rows, read_scores, write_rows
+from clqa.scopes import scope_of
+from clqa.typesetting import write_tables
+from clqa.wide_tables import overview
+
+
+def assemble_report(
+    paths_to_scores: Mapping[tuple[str, str], str],
+    paths_to_answers: Mapping[tuple[str, str], str],
+    paths_to_samplings: Mapping[tuple[str, str], str],
+    paths_to_summaries: Mapping[str, str],
+    path_to_template: str,
+    run: dict,
+    query_sets: dict,
+    path_to_metrics: str,
+    path_to_tables: str,
+    path_to_report: str,
+    path_to_versions: str,
+    path_to_manifest: str,
+) -> None:
+    """Write all results of a run; no order of the inputs changes a byte of them.
+
+    Parameters
+    ----------
+    paths_to_scores : by query set and model
+    paths_to_answers, paths_to_samplings : by query set and shard
+    paths_to_summaries : by graph
+    path_to_template : the page, in Jinja
+    run : dict
+        The run configuration: `name`, `query_sets`, `models`, `shapes`, `metrics`, `ties`,
+        `filters` and `seed`. Of the metrics, ties and filters the first are shown first.
+    query_sets : dict
+        For each query set its catalogue entry, with `graph` and `split`.
+    """
+    names = [(queries, model) for queries in run["query_sets"] for model in run["models"]]
+    scores = [
+        read_scores(paths_to_scores[name], *name, query_sets[name[0]]["graph"], run["shapes"])
+        for name in names
+    ]
+    rows = [row for one in scores for row in metric_rows(one, run["name"])]
+    write_rows(path_to_metrics, rows)
+
+    scopes = [scope_of(queries, run, scores, rows) for queries in run["query_sets"]]
+    sections = []
+    for scope in scopes:
+        shards = [path for name, path in paths_to_answers.items() if name[0] == scope.queries]
+        sizes = answer_sizes(shards, scope.shapes)
+        sections.append(section(scope, query_sets[scope.queries], run["metrics"], sizes))
+    inventory = {
+        "graphs": graph_table(paths_to_summaries),
+        "sampling": sampling_table(paths_to_samplings, run["query_sets"], run["shapes"]),
+    }
+    averages = overview(scopes)
+    write_tables(path_to_tables, averages, sections, inventory)
+
+    paths = [*paths_to_scores.values(), *paths_to_answers.values()]
+    paths += [*paths_to_samplings.values(), *paths_to_summaries.values()]
+    results = Path(path_to_manifest).parents[2]
+    origin = manifest(run, query_sets, scores, rows, paths, results)
+    software = versions()
+    write_json(path_to_manifest, origin)
+    write_json(path_to_versions, software)
+    content = page(averages, sections, inventory, origin, software)
+    write_page(path_to_report, path_to_template, content)
+
+
+if __name__ == "__main__":
+    log_to(snakemake.log[0])
+    shards = [tuple(name) for name in snakemake.params.shards]
+    scored = [tuple(name) for name in snakemake.params.scores]
+    assemble_report(
+        paths_to_scores=dict(zip(scored, snakemake.input.scores, strict=True)),
+        paths_to_answers=dict(zip(shards, snakemake.input.answers, strict=True)),
+        paths_to_samplings=dict(zip(shards, snakemake.input.samplings, strict=True)),
+        paths_to_summaries=dict(
+            zip(snakemake.params.graphs, snakemake.input.summaries, strict=True)
+        ),
+        path_to_template=snakemake.input.template,
+        run=snakemake.params.run,
+        query_sets=snakemake.params.query_sets,
+        path_to_metrics=snakemake.output.metrics,
+        path_to_tables=snakemake.output.tables,
+        path_to_report=snakemake.output.report,
+        path_to_versions=snakemake.output.versions,
+        path_to_manifest=snakemake.output.manifest,
+    )

@@ -1,0 +1,72 @@
+"""Build a graph with one vocabulary for all splits from its source files."""
+
+import os
+
+from clqa.errors import InputError
+from clqa.files import write_json
+from clqa.graph_entries import DICTIONARIES, SPLITS, complete_entry
+from clqa.graph_summaries import check_facts, graph_summary, source_summary
+from clqa.graphs import make_graph, write_graph
+from clqa.inverses import with_inverses
+from clqa.logs import log_to
+from clqa.numberings import in_order, numbered, numbered_by, refuse_unseen, unseen_in_train, without
+from clqa.receipts import received
+from clqa.triples import read_fields
+from clqa.vocabularies import read_labels, vocabulary_hash, write_labels
+
+
+def build_graph(
+    path_to_source: str | os.PathLike,
+    entry: dict,
+    graph: str,
+    path_to_graph: str | os.PathLike,
+    path_to_entities: str | os.PathLike,
+    path_to_relations: str | os.PathLike,
+    path_to_summary: str | os.PathLike,
+) -> None:
+    """Turn the folder that `download_graph` filled into ids, labels and a summary.
+
+    Raises
+    ------
+    InputError
+        If a file is not the one of the receipt, cannot be read as the entry says, or the graph
+        is not what the entry's facts say.
+    """
+    entry = complete_entry(graph, entry)
+    files, names, receipt = received(path_to_source)
+    read = in_order(read_fields({s: files[s] for s in SPLITS}, names=names), entry["columns"])
+    if not len(read.codes["train"]):
+        raise InputError(f"{names['train']}: holds no triples")
+    unseen = unseen_in_train(read)
+    if entry["unseen"] == "error":
+        refuse_unseen(unseen)
+    dropped = unseen.lines if entry["unseen"] == "drop" else {}
+    if entry["ids"] == "given":
+        labels = [read_labels(files[role], names[role]) for role in DICTIONARIES]
+        triples = numbered_by(read, *labels, kind=entry["fields"], names=names)
+        triples = triples._replace(triples=without(dropped, triples.triples))
+    else:
+        triples = numbered(read._replace(codes=without(dropped, read.codes)), entry["ids"])
+    directed = with_inverses(triples, entry["inverses"])
+    vocabulary = vocabulary_hash(triples.entities, directed.relations)
+    built = make_graph(directed.triples, directed.inverse, len(triples.entities), vocabulary)
+    summary = {"name": graph} | source_summary(entry, receipt)
+    summary |= graph_summary(read, unseen, entry, directed.is_forward, built)
+    check_facts(graph, entry.get("facts") or {}, summary)
+    write_graph(path_to_graph, built)
+    write_labels(path_to_entities, triples.entities)
+    write_labels(path_to_relations, directed.relations)
+    write_json(path_to_summary, summary)
+
+
+if __name__ == "__main__":
+    log_to(snakemake.log[0])
+    build_graph(
+        path_to_source=snakemake.input.source,
+        entry=snakemake.params.entry,
+        graph=snakemake.params.graph,
+        path_to_graph=snakemake.output.graph,
+        path_to_entities=snakemake.output.entities,
+        path_to_relations=snakemake.output.relations,
+        path_to_summary=snakemake.output.summary,
+    )

@@ -1,0 +1,81 @@
+"""How many easy, hard and retracted answers the queries of each shape have."""
+
+import os
+from collections.abc import Iterable, Iterator
+
+import numpy as np
+import pyarrow.compute as pc
+
+from clqa.tables import read_table
+
+SETS = ("easy", "hard", "retracted")
+COLUMNS = (
+    "queries",
+    "shape",
+    "set",
+    "n_queries",
+    "total",
+    "mean",
+    "min",
+    "p10",
+    "median",
+    "p90",
+    "max",
+)
+QUANTILES = (0, 0.1, 0.5, 0.9, 1)
+
+
+def answer_sizes(
+    paths: Iterable[str | os.PathLike], shapes: Iterable[str]
+) -> dict[str, dict[str, np.ndarray]]:
+    """Sizes of the answer sets of a query set.
+
+    Parameters
+    ----------
+    paths : paths to the answers of all its shards, in any order
+    shapes : names, in the order wanted
+
+    Returns
+    -------
+    dict of shape to dict of set (easy, hard, retracted) to (n_queries,) int64, ascending
+    """
+    parts: dict[str, dict[str, list]] = {shape: {name: [] for name in SETS} for shape in shapes}
+    for path in paths:
+        table, _ = read_table(path, columns=["shape", *SETS])
+        names = np.asarray(table["shape"].to_pylist(), dtype=object)
+        for shape in sorted(set(names) & parts.keys()):
+            for name in SETS:
+                lengths = pc.list_value_length(table[name]).to_numpy()
+                parts[shape][name].append(lengths[names == shape].astype(np.int64))
+    return {
+        shape: {
+            name: np.sort(np.concatenate([np.empty(0, np.int64), *sets[name]])) for name in SETS
+        }
+        for shape, sets in parts.items()
+    }
+
+
+def size_rows(queries: str, sizes: dict[str, dict[str, np.ndarray]]) -> Iterator[tuple]:
+    """Rows of `COLUMNS`; the statistics of no queries are None.
+
+    A quantile is an observed size, the lower one where it falls between two.
+    """
+    for shape, sets in sizes.items():
+        for name, values in sets.items():
+            if not len(values):
+                yield (queries, shape, name, 0, 0, *[None] * (1 + len(QUANTILES)))
+                continue
+            quantiles = np.quantile(values, QUANTILES, method="lower").tolist()
+            total = int(values.sum())
+            low, *middle, high = quantiles
+            yield (
+                queries,
+                shape,
+                name,
+                len(values),
+                total,
+                total / len(values),
+                low,
+                *middle,
+                high,
+            )

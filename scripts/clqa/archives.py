@@ -1,0 +1,170 @@
+"""Archives and compressed files: told by their first bytes, read member by member.
+
+Members are streamed to names of our own choosing; a name from an archive never becomes a path.
+"""
+
+import contextlib
+import gzip
+import lzma
+import shutil
+import tarfile
+import zipfile
+import zlib
+from collections.abc import Iterator
+from pathlib import Path, PurePosixPath
+from typing import IO
+
+from clqa.errors import InputError
+
+ENDINGS = {
+    "zip": (".zip", ".whl"),
+    "tar": (".tar", ".tar.gz", ".tgz", ".tar.xz", ".txz"),
+    "gzip file": (".gz",),
+    "xz file": (".xz",),
+}
+# What a file starts with, by the ending of its name: form, place, bytes.
+FIRST_BYTES = {
+    (".zip", ".whl"): ("a zip", 0, b"PK"),
+    (".gz", ".tgz"): ("a gzip file", 0, b"\x1f\x8b"),
+    (".xz", ".txz"): ("an xz file", 0, b"\xfd7zXZ\x00"),
+    (".tar",): ("a tar", 257, b"ustar"),
+}
+WEB_PAGE = (b"<html", b"<!doctype html")
+DAMAGED = (
+    zipfile.BadZipFile,
+    tarfile.TarError,
+    lzma.LZMAError,
+    zlib.error,
+    gzip.BadGzipFile,
+    EOFError,
+    NotImplementedError,
+)
+
+
+def form_of(name: str) -> str:
+    """Form of a file by the ending of its name: a key of `ENDINGS`, or `file`.
+
+    A tar counts as such whether it is compressed or not.
+    """
+    name = name.lower()
+    for form in ("zip", "tar", "gzip file", "xz file"):
+        if name.endswith(ENDINGS[form]):
+            return form
+    return "file"
+
+
+def check_form(path: Path, name: str, refuse_web_page: bool = False) -> None:
+    """Refuse a file whose first bytes are not those of what its name says.
+
+    Parameters
+    ----------
+    refuse_web_page : bool
+        Also refuse a data file that starts as a web page does.
+
+    Raises
+    ------
+    InputError
+        Says what the file starts with: `KG.zip: not a zip (starts with '<html')`.
+    """
+    with path.open("rb") as stream:
+        start = stream.read(512)
+    shown = repr(start[:5].decode("utf-8", "replace"))
+    for endings, (form, place, expected) in FIRST_BYTES.items():
+        if name.lower().endswith(endings):
+            if not start[place:].startswith(expected):
+                raise InputError(f"{name}: not {form} (starts with {shown})")
+            return
+    if refuse_web_page and start.lstrip().lower().startswith(WEB_PAGE):
+        raise InputError(f"{name}: a web page, not data (starts with {shown})")
+
+
+@contextlib.contextmanager
+def _one_line_errors(name: str) -> Iterator[None]:
+    try:
+        yield
+    except DAMAGED as error:
+        reason = " ".join(str(error).split()) or type(error).__name__
+        raise InputError(f"{name}: cut short or damaged ({reason})") from error
+    except RuntimeError as error:  # a member that needs a password
+        raise InputError(f"{name}: cannot be read ({error})") from error
+
+
+def extract(archive: Path, targets: dict[str, Path], name: str | None = None) -> None:
+    """Write members of a zip or tar to the given paths.
+
+    Parameters
+    ----------
+    targets : dict
+        From the path of a member to where its content goes. The last parts of the path are
+        enough, and each part may hold `*` and `?`; exactly one member must fit.
+
+    Raises
+    ------
+    InputError
+        If the archive is damaged, holds a path that leaves its folder, or a member is missing or
+        not unique.
+    """
+    name = name or archive.name
+    check_form(archive, name)
+    reader = _zip_members if form_of(name) == "zip" else _tar_members
+    if form_of(name) not in ("zip", "tar"):
+        raise InputError(f"{name}: not an archive that can hold files; use .zip or .tar[.gz|.xz]")
+    with _one_line_errors(name), reader(archive) as (names, open_member):
+        for member in names:
+            _check_path(name, member)
+        for pattern, target in targets.items():
+            with open_member(_matching(name, names, pattern)) as source, target.open("wb") as sink:
+                shutil.copyfileobj(source, sink, 1 << 20)
+
+
+@contextlib.contextmanager
+def _zip_members(path: Path):
+    with zipfile.ZipFile(path) as archive:
+        names = [info.filename for info in archive.infolist() if not info.is_dir()]
+        yield names, archive.open
+
+
+@contextlib.contextmanager
+def _tar_members(path: Path):
+    with tarfile.open(path) as archive:
+        files = {info.name: info for info in archive.getmembers() if not info.isdir()}
+        while archive.fileobj.read(1 << 20):  # to its end, where compressed ones have a checksum
+            pass
+        yield list(files), lambda name: _regular(archive, files[name])
+
+
+def _regular(archive: tarfile.TarFile, info: tarfile.TarInfo) -> IO[bytes]:
+    if not info.isfile():
+        raise InputError(f"{info.name}: a link or device in the archive, not a file")
+    return archive.extractfile(info)
+
+
+def _check_path(name: str, member: str) -> None:
+    path = PurePosixPath(member.replace("\\", "/"))
+    if path.is_absolute() or ".." in path.parts or path.as_posix()[1:2] == ":":
+        raise InputError(f"{name}: refused, the path {member!r} in it leaves the folder")
+
+
+def _matching(name: str, names: list[str], pattern: str) -> str:
+    fitting = [one for one in names if PurePosixPath(one).match(pattern)]
+    exact = [one for one in fitting if one == pattern]
+    if len(exact or fitting) == 1:
+        return (exact or fitting)[0]
+    if fitting:
+        raise InputError(f"{name}: {pattern} fits several files: {', '.join(sorted(fitting)[:5])}")
+    held = ", ".join(sorted(names)[:5]) + (", …" if len(names) > 5 else "")
+    raise InputError(f"{name}: holds no file {pattern} (it holds: {held})")
+
+
+def decompress(source: Path, target: Path, name: str | None = None) -> None:
+    """Copy a file; one whose name ends in `.gz` or `.xz` is decompressed on the way."""
+    name = name or source.name
+    check_form(source, name)
+    opener = {"gzip file": gzip.open, "xz file": lzma.open}.get(form_of(name), open)
+    with _one_line_errors(name), opener(source, "rb") as stream, target.open("wb") as sink:
+        shutil.copyfileobj(stream, sink, 1 << 20)
+
+
+def plain_name(name: str) -> str:
+    """A file's name without `.gz` or `.xz`."""
+    return name[:-3] if form_of(name) in ("gzip file", "xz file") else name

@@ -1,0 +1,46 @@
+"""Which entities do not compete with a hard answer: one named rule per convention of the field."""
+
+import numpy as np
+
+from clqa.ragged import Ragged
+
+
+def observed_and_full(easy: Ragged, hard: Ragged, retracted: Ragged) -> Ragged:
+    """Answers on the observed or on the full graph, as the reference implementation has it."""
+    return _union(easy, hard)
+
+
+def full_only(easy: Ragged, hard: Ragged, retracted: Ragged) -> Ragged:
+    """Answers on the full graph; a retracted answer is a wrong one and competes."""
+    return _union(_difference(easy, retracted), hard)
+
+
+# By name, the default first. Easy answers include the retracted ones.
+FILTERS = {"observed-and-full": observed_and_full, "full-only": full_only}
+
+
+def _union(left: Ragged, right: Ragged) -> Ragged:
+    keys = np.concatenate([_keys(left), _keys(right)])
+    keys.sort()
+    first = np.ones(len(keys), dtype=bool)
+    np.not_equal(keys[1:], keys[:-1], out=first[1:])
+    return _rows(keys[first], len(left.offsets) - 1)
+
+
+def _difference(left: Ragged, right: Ragged) -> Ragged:
+    keys, removed = _keys(left), _keys(right)
+    places = np.searchsorted(removed, keys)
+    found = places < len(removed)
+    found[found] = removed[places[found]] == keys[found]
+    return _rows(keys[~found], len(left.offsets) - 1)
+
+
+def _keys(ids: Ragged) -> np.ndarray:
+    """Row and id as one ascending number."""
+    rows = np.repeat(np.arange(len(ids.offsets) - 1, dtype=np.int64), ids.lengths())
+    return (rows << 32) | ids.values
+
+
+def _rows(keys: np.ndarray, n_rows: int) -> Ragged:
+    offsets = np.searchsorted(keys, np.arange(n_rows + 1, dtype=np.int64) << 32)
+    return Ragged(offsets.astype(np.int64), (keys & (2**32 - 1)).astype(np.int32))

@@ -1,0 +1,178 @@
+"""One graph of the catalogue: where its files come from and how they are read.
+
+Light on purpose: the workflow imports it when it is parsed. The keys are described in
+`workflow/schemas/graphs.schema.yaml`.
+"""
+
+import posixpath
+from pathlib import Path
+from typing import NamedTuple
+
+from clqa.errors import InputError
+
+SPLITS = ("train", "valid", "test")
+DICTIONARIES = ("entities", "relations")
+DEFAULTS = {
+    "columns": ["head", "relation", "tail"],
+    "fields": "labels",
+    "ids": "sorted",
+    "inverses": "add",
+    "unseen": "keep",
+}
+KEYS = {
+    "embedded": ("folder",),
+    "path": ("folder",),
+    "package": ("package", "archive"),
+    "urls": ("archive", "folders"),
+}
+
+
+class Item(NamedTuple):
+    """A file that is to be had, and how to tell that it is the right one.
+
+    Attributes
+    ----------
+    name : str
+        File name; for a member of an archive its path, of which the last parts are enough.
+    urls : tuple of str
+        Where it is served, in the order of trying.
+    sha256, md5 : str or None
+        Hex digests, where known.
+    size : int or None
+        Bytes, where known.
+    unknown : bool
+        Whether `checksum: unknown` was asked for: whatever comes is taken, and recorded.
+    """
+
+    name: str
+    urls: tuple[str, ...] = ()
+    sha256: str | None = None
+    md5: str | None = None
+    size: int | None = None
+    unknown: bool = False
+
+    @property
+    def is_pinned(self) -> bool:
+        return bool(self.sha256 or self.md5)
+
+
+def complete_entry(graph: str, entry: dict) -> dict:
+    """The entry with its defaults, once its keys are known to go together.
+
+    Raises
+    ------
+    InputError
+        Names the graph and the key that is missing or does not belong.
+    """
+    entry = DEFAULTS | {key: value for key, value in entry.items() if value is not None}
+    source = entry.get("source", {})
+    kind = source.get("kind")
+    if kind not in KEYS:
+        raise InputError(f"graph {graph}: source.kind is {kind!r}; known: {', '.join(KEYS)}")
+    for key in source.keys() - {"kind", *KEYS[kind]}:
+        known = ", ".join(KEYS[kind])
+        raise InputError(f"graph {graph}: source.{key} is not for kind {kind} (its keys: {known})")
+    for key in KEYS[kind] if kind != "urls" else ():
+        if key not in source:
+            raise InputError(f"graph {graph}: a source of kind {kind} needs source.{key}")
+    if kind == "urls" and not (source.get("archive") or source.get("folders")):
+        raise InputError(f"graph {graph}: a source of kind urls needs source.archive or .folders")
+    _check_reading(graph, entry)
+    _check_checksums(graph, entry)
+    return entry
+
+
+def _check_reading(graph: str, entry: dict) -> None:
+    files = entry.get("files", {})
+    for split in SPLITS:
+        if split not in files:
+            raise InputError(f"graph {graph}: files.{split} is missing")
+    if sorted(entry["columns"]) != sorted(DEFAULTS["columns"]):
+        raise InputError(
+            f"graph {graph}: columns must be head, relation and tail in some order, "
+            f"found {', '.join(map(str, entry['columns']))}"
+        )
+    if entry["fields"] == "ids" and entry["ids"] != "given":
+        raise InputError(f"graph {graph}: fields: ids needs ids: given and the two dictionaries")
+    for role in DICTIONARIES:
+        if entry["ids"] == "given" and role not in files:
+            raise InputError(f"graph {graph}: ids: given needs files.{role} (id and label)")
+        if entry["ids"] != "given" and role in files:
+            raise InputError(f"graph {graph}: files.{role} is only read with ids: given")
+
+
+def _check_checksums(graph: str, entry: dict) -> None:
+    """What comes from elsewhere has a checksum, or says that it has none."""
+    if entry["source"]["kind"] in ("embedded", "path"):
+        return
+    archive = archive_of(entry)
+    covered = archive is not None and (archive.is_pinned or archive.unknown)
+    if covered and not entry["source"].get("folders"):
+        return
+    for role, item in files_of(entry).items():
+        if not (item.is_pinned or item.unknown):
+            raise InputError(
+                f"graph {graph}: files.{role} has no sha256 or md5, nor has its archive; "
+                "write `checksum: unknown` to take whatever comes"
+            )
+
+
+def files_of(entry: dict) -> dict[str, Item]:
+    """The files that the entry declares, by role (a split, or a dictionary)."""
+    return {
+        role: _item({"path": value} if isinstance(value, str) else value, "path")
+        for role, value in entry["files"].items()
+    }
+
+
+def archive_of(entry: dict) -> Item | None:
+    """The archive that holds the files, if there is one."""
+    value = entry["source"].get("archive")
+    if value is None:
+        return None
+    urls = value.get("urls") or [""]
+    return _item({"name": posixpath.basename(urls[0]), **value}, "name")
+
+
+def _item(value: dict, name: str) -> Item:
+    return Item(
+        name=value[name],
+        urls=tuple(value.get("urls") or ()),
+        sha256=value.get("sha256"),
+        md5=value.get("md5"),
+        size=value.get("size"),
+        unknown=value.get("checksum") == "unknown",
+    )
+
+
+def local_files(entry: dict, folder_of_catalogue: str) -> list[str]:
+    """Files of the user's own that the graph is made from, so that editing them rebuilds it.
+
+    Empty for embedded graphs, whose files count by their checksums, and for downloads.
+    """
+    place = entry.get("local") or (
+        entry["source"]["folder"] if entry["source"]["kind"] == "path" else None
+    )
+    if place is None:
+        return []
+    place = Path(folder_of_catalogue, Path(place).expanduser())
+    if place.is_file():
+        return [place.as_posix()]
+    archive = archive_of(entry)
+    if archive is not None and (place / archive.name).is_file():
+        return [(place / archive.name).as_posix()]
+    names = (item.name for item in files_of(entry).values())
+    return [(lying(place, name) or place / name).as_posix() for name in names]
+
+
+def lying(folder: Path, name: str) -> Path | None:
+    """The file of this name in a folder, as it is or compressed, or none.
+
+    Looked for under its whole path first, then under its last part, each also with `.xz` or `.gz`
+    added.
+    """
+    for candidate in dict.fromkeys((name, posixpath.basename(name))):
+        for suffix in ("", ".xz", ".gz"):
+            if (folder / (candidate + suffix)).is_file():
+                return folder / (candidate + suffix)
+    return None

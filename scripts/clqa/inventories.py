@@ -1,0 +1,112 @@
+"""What went into a run, as rows: its graphs, and how its queries were drawn."""
+
+import json
+import os
+import re
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import NamedTuple
+
+from clqa.errors import InputError
+from clqa.graphs import SPLITS
+
+# Digits of a hash that a reader sees.
+SHORT = 12
+_HASH = re.compile("[0-9a-f]{64}")
+SAMPLING_COLUMNS = ("requested", "accepted", "short", "tries")
+
+
+class Inventory(NamedTuple):
+    """A table of names and numbers; None where there is no number."""
+
+    columns: tuple[str, ...]
+    rows: list[tuple]
+
+
+def graph_table(paths: Mapping[str, str | os.PathLike]) -> Inventory:
+    """Sizes and hashes of graphs, from their summaries by name of the graph."""
+    columns = {
+        "entities": lambda summary: summary["entities"],
+        "relations": lambda summary: summary["relations"],
+        "relations_with_inverses": lambda summary: summary["relations_with_inverses"],
+        **{
+            f"triples_{split}": lambda s, split=split: s["splits"].get(split, {}).get("triples")
+            for split in SPLITS
+        },
+        "unseen_entities": lambda summary: summary["unseen"]["entities"],
+        "hash": lambda summary: summary["graph"],
+        "vocabulary": lambda summary: summary["vocabulary"],
+        "licence": lambda summary: summary["licence"],
+    }
+    rows = []
+    for graph in sorted(paths):
+        summary = _read_json(paths[graph])
+        rows.append((graph, *(fact(summary) for fact in columns.values())))
+    return Inventory(("graph", *columns), rows)
+
+
+def sampling_table(
+    paths: Mapping[tuple[str, str], str | os.PathLike],
+    query_sets: Iterable[str],
+    shapes: Iterable[str],
+) -> Inventory:
+    """How many queries of each shape were asked for, drawn and refused, and why.
+
+    Parameters
+    ----------
+    paths : sampling reports by query set and shard
+    query_sets, shapes : names in the order wanted
+
+    Returns
+    -------
+    Inventory
+        A row per query set and shape; after the counts a column per reason of a rejection.
+    """
+    counts = {
+        (queries, shape): found
+        for (queries, _), path in paths.items()
+        for shape, found in _read_json(path).items()
+    }
+    shapes = list(shapes)
+    reasons = sorted({reason for found in counts.values() for reason in found["rejections"]})
+    rows = []
+    for queries, shape in ((queries, shape) for queries in query_sets for shape in shapes):
+        found = counts.get((queries, shape))
+        if found is not None:
+            numbers = (found[column] for column in SAMPLING_COLUMNS)
+            refused = (found["rejections"].get(reason, 0) for reason in reasons)
+            rows.append((queries, shape, *numbers, *refused))
+    return Inventory(("queries", "shape", *SAMPLING_COLUMNS, *reasons), rows)
+
+
+def readable(table: Inventory) -> Inventory:
+    """The table with headings in words and the first digits of each hash."""
+    rows = [
+        tuple(cell[:SHORT] if _HASH.fullmatch(str(cell)) else cell for cell in row)
+        for row in table.rows
+    ]
+    return Inventory(tuple(name.replace("_", " ") for name in table.columns), rows)
+
+
+def without_zeros(table: Inventory) -> Inventory:
+    """The table without columns in which every number is 0."""
+    kept = [
+        place
+        for place in range(len(table.columns))
+        if any(row[place] != 0 for row in table.rows) or place < 2 + len(SAMPLING_COLUMNS)
+    ]
+    rows = [tuple(row[place] for place in kept) for row in table.rows]
+    return Inventory(tuple(table.columns[place] for place in kept), rows)
+
+
+def shortfalls(sampling: Inventory) -> list[dict]:
+    """Rows of shapes of which fewer queries were found than asked for."""
+    rows = (dict(zip(sampling.columns, row, strict=True)) for row in sampling.rows)
+    return [row for row in rows if row["short"]]
+
+
+def _read_json(path: str | os.PathLike) -> dict:
+    try:
+        return json.loads(Path(path).read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise InputError(f"{path}: not readable as JSON ({error}); make it again") from error

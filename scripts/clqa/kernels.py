@@ -1,0 +1,36 @@
+"""Compiled functions whose machine code is kept on disk for as long as their source stays the same.
+
+numba's own cache looks only at the file in which a function stands, and would go on using machine
+code into which an older version of an imported function was compiled.
+"""
+
+import functools
+from collections.abc import Callable
+from pathlib import Path
+
+import numba
+
+from clqa.sources import digest
+
+_ROOT = Path(__file__).resolve().parents[1]
+
+
+def kernel(function: Callable) -> Callable:
+    """Compile a function with numba at its first call, or load what was compiled before.
+
+    The machine code is kept in `__pycache__` beside the source, or below `NUMBA_CACHE_DIR`, in a
+    folder named by the digest of the function's module and of every module of ours it imports.
+    """
+    before = numba.config.CACHE_DIR
+    numba.config.CACHE_DIR = _folder(function.__code__.co_filename, before)
+    try:
+        return numba.njit(cache=True)(function)
+    finally:
+        numba.config.CACHE_DIR = before
+
+
+@functools.cache
+def _folder(file: str, chosen: str) -> str:
+    path = Path(file).resolve()
+    kept = Path(chosen) if chosen else path.parent / "__pycache__"
+    return str(kept / f"kernels-{path.stem}-{digest(path, root=_ROOT)[:16]}")

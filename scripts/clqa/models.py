@@ -1,0 +1,109 @@
+"""Answering methods: what a file in `scripts/models/` has to offer, and how it is run.
+
+To add a method, write `scripts/models/<method>.py` with
+
+* `scores(graph, queries, **settings)`, which returns a float32 array (n, n_entities): for each of
+  the n queries of a batch one score per entity, higher is better. NaN is refused, infinities are
+  ranked. The scores of a query must not depend on the rest of its batch, whose size is arbitrary.
+* `INFERENCE_GRAPHS`, what it may be run on, the default first: `observed` (the triples that give
+  the easy answers: train for a valid query set, train and valid for a test one) or `train`. An
+  empty tuple stands for a method that needs no triples; `answers` is for the oracle alone.
+
+`graph` is a `clqa.graphs.Graph` whose `triples` hold the splits of that graph and no others, so
+that a method cannot see what it is to predict. `queries` is a `QueryBatch`. The keyword parameters
+of `scores` are the settings of the method; those without a default must be in its entry in
+`config/models.yaml`. The setting `inference_graph` belongs to every method and is not passed on.
+"""
+
+import importlib
+import inspect
+from collections.abc import Iterator
+from types import ModuleType
+from typing import NamedTuple
+
+import numpy as np
+
+from clqa.errors import InputError
+from clqa.graphs import OBSERVED
+from clqa.plans import Plan
+from clqa.ragged import Ragged
+
+
+class QueryBatch(NamedTuple):
+    """Some queries of one shape.
+
+    Attributes
+    ----------
+    plan : Plan
+        The shape as set operators. The numbers in its nodes are columns of `anchors`, `relations`.
+    query_ids : (n,) str
+    anchors : (n, n_constants) int32
+        Entity ids, in the order in which the constants first appear in the formula.
+    relations : (n, n_relation_symbols) int32
+        Relation ids, likewise.
+    answers : Ragged of n rows, or None
+        All answers on the full graph, if the inference graph is `answers`; None otherwise.
+    """
+
+    plan: Plan
+    query_ids: np.ndarray
+    anchors: np.ndarray
+    relations: np.ndarray
+    answers: Ragged | None = None
+
+
+def batches(queries: QueryBatch, n_entities: int, chunk_bytes: int) -> Iterator[QueryBatch]:
+    """Cut a batch so that the float32 scores of each part stay below `chunk_bytes`."""
+    step = max(1, chunk_bytes // (4 * max(1, n_entities)))
+    for first in range(0, len(queries.query_ids), step):
+        part = slice(first, first + step)
+        answers = queries.answers
+        if answers is not None:
+            offsets = answers.offsets[first : first + step + 1]
+            answers = Ragged(offsets - offsets[0], answers.values[offsets[0] : offsets[-1]])
+        columns = (column[part] for column in queries[1:4])
+        yield QueryBatch(queries.plan, *columns, answers)
+
+
+def load_method(name: str, settings: dict) -> ModuleType:
+    """The module of a method, once its settings are known to fit.
+
+    Raises
+    ------
+    InputError
+        If there is no such method, or a setting is missing or unknown.
+    """
+    try:
+        method = importlib.import_module(f"models.{name}")
+    except ModuleNotFoundError as error:
+        if error.name not in ("models", f"models.{name}"):
+            raise
+        raise InputError(f"method {name!r}: there is no scripts/models/{name}.py") from error
+    parameters = list(inspect.signature(method.scores).parameters.values())[2:]
+    known = [parameter.name for parameter in parameters]
+    for key in settings:
+        if key not in (*known, "inference_graph"):
+            text = ", ".join(["inference_graph", *known])
+            raise InputError(f"settings of method {name}: unknown key {key!r}; known are {text}")
+    for parameter in parameters:
+        if parameter.default is parameter.empty and parameter.name not in settings:
+            raise InputError(f"settings of method {name}: the key {parameter.name} is missing")
+    return method
+
+
+def inference_graph(method: ModuleType, settings: dict) -> str:
+    """Name of what a method runs on; empty for a method that needs no triples."""
+    allowed = method.INFERENCE_GRAPHS or ("",)
+    name = settings.get("inference_graph", allowed[0])
+    if name not in allowed:
+        known = ", ".join(method.INFERENCE_GRAPHS) or "none, as the method uses no triples"
+        raise InputError(
+            f"settings of method {method.__name__.removeprefix('models.')}: inference_graph"
+            f" {name!r} is not possible; possible are {known}"
+        )
+    return name
+
+
+def visible_splits(name: str, split: str) -> tuple[str, ...]:
+    """The splits whose triples a method sees, by its inference graph and the queries' split."""
+    return {"observed": OBSERVED[split], "train": ("train",)}.get(name, ())

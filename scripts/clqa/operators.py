@@ -1,0 +1,287 @@
+"""The operators of the set machine: project, its negated form, meet and join of two sets."""
+
+import numpy as np
+
+from clqa.kernels import kernel
+from clqa.sets import (
+    BLOCK,
+    DEFAULT,
+    LENGTH,
+    POOL,
+    SORTED,
+    clear,
+    edge_value,
+    edges_of,
+    element,
+    extent,
+    find_place,
+    find_row,
+    gather,
+    join,
+    list_all,
+    meet,
+    scatter,
+    spare_start,
+    store,
+)
+
+
+@kernel
+def project(view, work, slot, relation, reverse, mode):
+    """Neighbours of a set, stored in its slot.
+
+    Members are taken in blocks: first those whose mark allows the relation, then their rows, then
+    the edges, so that the memory of many members is waited for at the same time.
+    """
+    if work.slots[slot, DEFAULT] != 0:
+        list_all(view, work, slot, mode)
+    adjacency = view.heads if reverse else view.tails
+    source, start, stop, flip = extent(work, slot)
+    inner = edges_of(view, source)
+    out = spare_start(work)
+    bit = np.uint64(relation) & np.uint64(63)
+    end = np.uint64(out)
+    for first in range(start, stop, BLOCK):
+        members = 0
+        for i in range(first, min(first + BLOCK, stop)):
+            v, value = element(work, inner, source, i, flip, mode)
+            work.block[members, 0] = v
+            work.block[members, 1] = np.uint64(value)
+            members += (adjacency.entities[v, 1] >> bit) & np.uint64(1)
+        for k in range(members):
+            row, past = find_row(adjacency, work.block[k, 0], relation)
+            work.block[k, 2] = row
+            work.block[k, 3] = past
+        end = _add_edges(work, adjacency.edges, members, end, mode)
+    gather(work, out, np.int64(end))
+    store(work, slot, out, np.int64(end), np.int64(0), np.int64(stop - start == 1))
+
+
+@kernel
+def _add_edges(work, edges, members, end, mode):
+    """Join the edges of a block of rows into the dense array; list the ids that are new."""
+    ids, dense, one = work.ids, work.dense, np.uint64(1)
+    for k in range(members):
+        value = np.int64(work.block[k, 1])
+        if mode == 0:
+            for j in range(work.block[k, 2], work.block[k, 3]):
+                edge = np.uint64(edges[j])
+                t = edge >> one
+                met = np.uint8(value & (np.int64(2) | np.int64(edge & one)))
+                old = dense[t]
+                ids[end] = t
+                dense[t] = old | met
+                end += np.uint64((old == 0) & (met != 0))
+        else:
+            for j in range(work.block[k, 2], work.block[k, 3]):
+                edge = np.uint64(edges[j])
+                t = edge >> one
+                met = np.uint8(meet(value, edge_value(edge, mode), mode))
+                old = dense[t]
+                ids[end] = t
+                dense[t] = max(old, met)
+                end += np.uint64((old == 0) & (met != 0))
+    return end
+
+
+@kernel
+def _linked_to_all(view, work, adjacency, relation, slot, threshold, mode, out):
+    """List at `out` the entities linked to every member of a set; return their end, -1 for all.
+
+    In `BOOLEAN` the members and edges are those that hold the bit `threshold`, in `COST` members
+    are those of at least that value.
+    """
+    source, start, stop, flip = extent(work, slot)
+    inner = edges_of(view, source)
+    end = np.int64(-1)
+    for i in range(start, stop):
+        v, value = element(work, inner, source, i, flip, mode)
+        if (value & threshold == 0) if mode == 0 else (value < threshold):
+            continue
+        first, last = find_row(adjacency, v, relation)
+        if end < 0:
+            end = out
+            for j in range(first, last):
+                edge = np.uint64(adjacency.edges[j])
+                if mode == 1 or edge_value(edge, mode) & threshold:
+                    work.ids[end] = edge >> np.uint64(1)
+                    end += 1
+        else:
+            kept = out
+            for k in range(out, end):
+                j = find_place(adjacency.edges, 1, first, last - first, work.ids[k])
+                if j >= 0 and (
+                    mode == 1 or edge_value(np.uint64(adjacency.edges[j]), mode) & threshold
+                ):
+                    work.ids[kept] = work.ids[k]
+                    kept += 1
+            end = kept
+        if end == out:
+            break
+    return end
+
+
+@kernel
+def project_negated(view, work, slot, relation, reverse, mode):
+    """Entities that some member is not linked to: level by level the complement of 'all'."""
+    if work.slots[slot, DEFAULT] != 0:
+        list_all(view, work, slot, mode)
+    adjacency = view.heads if reverse else view.tails
+    out = spare_start(work)
+    listed, default = out, np.int64(0)
+    for level in range(2 if mode == 0 else 256 - _least_value(view, work, slot, mode)):
+        threshold = 1 << level if mode == 0 else 255 - level
+        end = _linked_to_all(view, work, adjacency, relation, slot, threshold, mode, listed)
+        if end >= 0:
+            listed = _note_level(work, default, threshold, mode, out, listed, end)
+            default = join(default, threshold, mode)
+    for i in range(out, listed):
+        t = work.ids[i]
+        work.values[i] = work.dense[t]
+        work.dense[t] = 0
+        work.mark[t] = 0
+    store(work, slot, out, listed, default, np.int64(0))
+
+
+@kernel
+def _least_value(view, work, slot, mode):
+    """Smallest value of a member of a set; 256 if it has none."""
+    source, start, stop, flip = extent(work, slot)
+    edges = edges_of(view, source)
+    least = np.int64(256)
+    for i in range(start, stop):
+        _, value = element(work, edges, source, i, flip, mode)
+        if 0 < value < least:
+            least = value
+    return least
+
+
+@kernel
+def _note_level(work, default, threshold, mode, out, listed, end):
+    """Give every entity outside the ids from `listed` to `end` the value of the level.
+
+    Ids that are new are listed, with what the levels before gave to all. Returns their end.
+    """
+    for k in range(listed, end):
+        work.mark[work.ids[k]] |= 2
+    for k in range(out, listed):
+        t = work.ids[k]
+        if work.mark[t] & 2 == 0:
+            work.dense[t] = join(work.dense[t], threshold, mode)
+    kept = listed
+    for k in range(listed, end):
+        t = work.ids[k]
+        if work.mark[t] & 1 == 0:
+            work.dense[t] = default
+            work.ids[kept] = t
+            kept += 1
+        work.mark[t] = 1
+    return kept
+
+
+@kernel
+def intersect(view, work, a, b, mode):
+    """Meet of two sets, stored in slot `a`."""
+    slots = work.slots
+    if slots[a, DEFAULT] != 0 and slots[b, DEFAULT] != 0:
+        _merge(view, work, a, b, mode, True)
+        return
+    walked, probed = a, b
+    if slots[a, DEFAULT] != 0:
+        walked, probed = b, a
+    elif slots[b, DEFAULT] == 0:
+        smaller = a if slots[a, LENGTH] <= slots[b, LENGTH] else b
+        larger = a + b - smaller
+        walked, probed = (smaller, larger) if slots[larger, SORTED] else (larger, smaller)
+    _probe(view, work, walked, probed, a, mode)
+
+
+@kernel
+def _probe(view, work, walked, probed, target, mode):
+    """Meet of a set with default 0, walked, and another one, looked up; stored in `target`."""
+    slots = work.slots
+    source, start, stop, flip = extent(work, walked)
+    edges = edges_of(view, source)
+    other_source, other_start, other_stop, other_flip = extent(work, probed)
+    other_edges, other_default = edges_of(view, other_source), slots[probed, DEFAULT]
+    other_length = other_stop - other_start
+    steps = 2
+    while (1 << steps) < other_length:
+        steps += 1
+    search = other_source != POOL and (stop - start) * steps < 2 * other_length + (stop - start)
+    if not search:
+        scatter(view, work, probed, mode)
+    out = spare_start(work)
+    end = np.uint64(out)
+    for i in range(start, stop):
+        t, value = element(work, edges, source, i, flip, mode)
+        met = other_default
+        if search:
+            place = find_place(other_edges, 1, other_start, other_length, t)
+            if place >= 0:
+                met = element(work, other_edges, other_source, place, other_flip, mode)[1]
+        elif work.mark[t]:
+            met = np.int64(work.dense[t])
+        met = meet(value, met, mode)
+        work.ids[end] = t
+        work.values[end] = met
+        end += np.uint64(met != 0)
+    if not search:
+        clear(view, work, probed, mode)
+    store(work, target, out, np.int64(end), np.int64(0), slots[walked, SORTED])
+
+
+@kernel
+def unite(view, work, a, b, mode):
+    """Join of two sets, stored in slot `a`."""
+    slots = work.slots
+    if slots[a, DEFAULT] != 0 or slots[b, DEFAULT] != 0:
+        _merge(view, work, a, b, mode, False)
+        return
+    out = spare_start(work)
+    end = np.uint64(out)
+    for slot in (a, b):
+        source, start, stop, flip = extent(work, slot)
+        edges = edges_of(view, source)
+        for i in range(start, stop):
+            t, value = element(work, edges, source, i, flip, mode)
+            old = work.dense[t]
+            work.ids[end] = t
+            work.dense[t] = join(old, value, mode)
+            end += np.uint64((old == 0) & (value != 0))
+    gather(work, out, np.int64(end))
+    store(work, a, out, np.int64(end), np.int64(0), np.int64(0))
+
+
+@kernel
+def _merge(view, work, a, b, mode, conjunction):
+    """Meet or join of two sets with any defaults, stored in slot `a`."""
+    slots = work.slots
+    default_a, default_b = slots[a, DEFAULT], slots[b, DEFAULT]
+    default = meet(default_a, default_b, mode) if conjunction else join(default_a, default_b, mode)
+    scatter(view, work, b, mode)
+    out = spare_start(work)
+    end = out
+    source, start, stop, flip = extent(work, a)
+    edges = edges_of(view, source)
+    for i in range(start, stop):
+        t, mine = element(work, edges, source, i, flip, mode)
+        other = default_b
+        if work.mark[t]:
+            other = np.int64(work.dense[t])
+            work.mark[t] = 3
+        value = meet(mine, other, mode) if conjunction else join(mine, other, mode)
+        work.ids[end] = t
+        work.values[end] = value
+        end += value != default
+    source, start, stop, flip = extent(work, b)
+    edges = edges_of(view, source)
+    for i in range(start, stop):
+        t, other = element(work, edges, source, i, flip, mode)
+        if work.mark[t] == 1:
+            value = meet(default_a, other, mode) if conjunction else join(default_a, other, mode)
+            work.ids[end] = t
+            work.values[end] = value
+            end += value != default
+    clear(view, work, b, mode)
+    store(work, a, out, end, default, np.int64(0))

@@ -1,0 +1,266 @@
+"""The report page: what its template shows of a run."""
+
+import itertools
+import json
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import jinja2
+import numpy as np
+from markupsafe import Markup
+
+from clqa.answer_sizes import COLUMNS as SIZE_COLUMNS
+from clqa.answer_sizes import SETS, size_rows
+from clqa.figures import Series, dot_figure
+from clqa.files import replacing
+from clqa.fingerprints import FIELDS
+from clqa.inventories import Inventory, readable, shortfalls, without_zeros
+from clqa.roundings import STATEMENT, points
+from clqa.scopes import Column, Scope, counts, is_share, metric_name, shape_columns, strata
+from clqa.wide_tables import (
+    SUSPECT,
+    Line,
+    WideTable,
+    by_links,
+    effects,
+    headline,
+    suspects,
+    tie_rates,
+)
+
+
+class Section(NamedTuple):
+    """One query set on the page.
+
+    Attributes
+    ----------
+    entry : dict
+        Of the catalogue.
+    counts : dict
+        For each stratum, and "" for all, the numbers of queries and hard answers per column.
+    tables : dict
+        Wide tables by what they show: headline, links, ties, protocols.
+    others : tuple
+        The headline table of each further metric.
+    suspects : list
+        Models whose headline number hangs on how ties count.
+    sizes : list
+        Rows of `clqa.answer_sizes.COLUMNS`.
+    figure, size_figure : str
+        `<svg>` elements, ready for the page.
+    """
+
+    queries: str
+    entry: dict
+    scope: Scope
+    counts: dict[str, list[tuple[int, int]]]
+    tables: dict[str, WideTable]
+    others: tuple[WideTable, ...]
+    suspects: list
+    sizes: list[tuple]
+    figure: Markup
+    size_figure: Markup
+
+    @property
+    def totals(self) -> tuple[int, int]:
+        """Numbers of queries and of hard answers of all shapes."""
+        columns = shape_columns(self.scope.shapes)
+        pairs = zip(columns, self.counts[""], strict=True)
+        shapes = [pair for column, pair in pairs if not column.group]
+        return sum(pair[0] for pair in shapes), sum(pair[1] for pair in shapes)
+
+    @property
+    def by_links(self) -> list[tuple[str, list, list]]:
+        """Label, lines and counts of each number of missing links."""
+        lines = self.tables["links"].lines
+        parts = []
+        for stratum in strata(self.scope):
+            number = stratum.removeprefix("links=")
+            label = f"{number} missing link{'' if number == '1' else 's'}"
+            own = [line for line in lines if line.stratum == stratum]
+            parts.append((label, own, self.counts[stratum]))
+        return parts
+
+
+def section(
+    scope: Scope,
+    entry: dict,
+    metrics: Iterable[str],
+    sizes: Mapping[str, Mapping[str, np.ndarray]],
+) -> Section:
+    """Tables and figures of a query set; `entry` is from the catalogue, the metrics the run's."""
+    statistics = list(size_rows(scope.queries, sizes))
+    return Section(
+        queries=scope.queries,
+        entry=entry,
+        scope=scope,
+        counts={stratum: counts(scope, stratum) for stratum in ("", *strata(scope))},
+        tables={
+            "headline": headline(scope),
+            "links": by_links(scope),
+            "ties": tie_rates(scope),
+            "protocols": effects(scope),
+        },
+        others=tuple(headline(scope, name) for name in metrics if name != scope.metric),
+        suspects=suspects(scope),
+        sizes=statistics,
+        figure=Markup(score_figure(scope)),
+        size_figure=Markup(size_figure(scope, statistics)),
+    )
+
+
+def score_figure(scope: Scope) -> str:
+    """The headline metric by shape and model, with bars that reach to optimistic ties."""
+    shapes, bands = _rows(scope)
+    ends = [headline(scope._replace(ties=ties)).lines for ties in (scope.ties, "optimistic")]
+    series = []
+    for line, end in zip(*ends, strict=True):
+        dots, others = _shown(scope, line), _shown(scope, end)
+        series.append(Series(line.model, dots, dots, others, line.is_control))
+    name = metric_name(scope.metric)
+    is_points = is_share(scope.metric)
+    axis = f"{name}{' × 100' if is_points else ''} (bar: up to its value under optimistic ties)"
+    about = f"{name} of {len(series)} models on each shape of {scope.queries}, as in the table"
+    return dot_figure(shapes, bands, series, axis, about, is_points)
+
+
+def _rows(scope: Scope) -> tuple[list[str], list[str]]:
+    columns = [column for column in shape_columns(scope.shapes) if not column.group]
+    return [column.name for column in columns], [column.band for column in columns]
+
+
+def _shown(scope: Scope, line: Line) -> list[float | None]:
+    """Values of the shapes, without the averages, as the axis has them."""
+    scale = 100 if is_share(scope.metric) else 1
+    pairs = zip(line.cells, shape_columns(scope.shapes), strict=True)
+    return [
+        None if cell.value is None else scale * cell.value
+        for cell, column in pairs
+        if not column.group
+    ]
+
+
+def size_figure(scope: Scope, sizes: Iterable[tuple]) -> str:
+    """Median and 10th to 90th percentile of the answer-set sizes of each shape."""
+    shapes, bands = _rows(scope)
+    rows = {(row[1], row[2]): dict(zip(SIZE_COLUMNS, row, strict=True)) for row in sizes}
+    series = [
+        Series(
+            name, *([rows[shape, name][of] for shape in shapes] for of in ("median", "p10", "p90"))
+        )
+        for name in SETS
+    ]
+    axis = "answers per query: median, and bar from the 10th to the 90th percentile"
+    about = f"Numbers of easy, hard and retracted answers per query of {scope.queries} by shape"
+    return dot_figure(shapes, bands, series, axis, about, is_share=False)
+
+
+def page(
+    averages: WideTable,
+    sections: Sequence[Section],
+    inventory: Mapping[str, Inventory],
+    origin: dict,
+    software: dict,
+) -> dict:
+    """All that the template shows."""
+    protocols, shared = primary_protocols(sections, origin["fingerprints"])
+    return {
+        "run": origin["settings"],
+        "metric": metric_name(origin["settings"]["metrics"][0]),
+        "is_share": is_share(origin["settings"]["metrics"][0]),
+        "limit": SUSPECT,
+        "totals": [sum(part.totals[place] for part in sections) for place in (0, 1)],
+        "overview": averages,
+        "sections": sections,
+        "graphs": readable(inventory["graphs"]),
+        "sampling": readable(without_zeros(inventory["sampling"])),
+        "shortfalls": shortfalls(inventory["sampling"]),
+        "protocols": readable(protocols),
+        "shared": shared,
+        "models": Inventory(
+            ("model", "method", "inference graph", "settings"),
+            [
+                (
+                    name,
+                    about["method"],
+                    ", ".join(sorted(set(about["inference_graph"].values()))),
+                    _on_one_line(about["settings"]),
+                )
+                for name, about in origin["models"].items()
+            ],
+        ),
+        "query_sets": readable(
+            Inventory(
+                ("query set", "hash", "seed", "sampling"),
+                [
+                    (name, about["hash"], str(about["seed"]), _on_one_line(about["sampling"]))
+                    for name, about in origin["query_sets"].items()
+                ],
+            )
+        ),
+        "n_protocols": len(origin["fingerprints"]),
+        "software": {name: version for name, version in software.items() if name != "commit"},
+    }
+
+
+def primary_protocols(
+    sections: Iterable[Section], protocols: Mapping[str, dict]
+) -> tuple[Inventory, dict[str, str]]:
+    """The protocols of the headline numbers: fields in which they may differ, and those shared."""
+    found = {}
+    for part in sections:
+        primary = (part.scope.metric, part.scope.ties, part.scope.filter)
+        for row in part.scope.numbers.values():
+            if (row.metric, row.ties, row.filter) == primary:
+                found.setdefault(row.fingerprint, row.queries)
+    own = ("graph", "queries", "candidates", "pni")
+    rows = [
+        (queries, name, *(protocols[name][field] for field in own))
+        for name, queries in found.items()
+    ]
+    first = protocols[next(iter(found))]
+    shared = {field: first[field] for field in FIELDS if field not in own}
+    return Inventory(("query set", "fingerprint", *own), rows), shared
+
+
+def _on_one_line(settings: Mapping) -> str:
+    values = {name: settings[name] for name in sorted(settings)}
+    texts = {
+        name: value if isinstance(value, str) else json.dumps(value)
+        for name, value in values.items()
+    }
+    return ", ".join(f"{name.replace('_', ' ')}: {text}" for name, text in texts.items())
+
+
+def write_page(path: str | os.PathLike, path_to_template: str | os.PathLike, content: dict) -> None:
+    """Fill in the template at `path_to_template`; all text in `content` is escaped."""
+    environment = jinja2.Environment(
+        autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True
+    )
+    environment.filters |= {
+        "points": points,
+        "count": "{:,}".format,
+        "notes": notes,
+        "bands": bands,
+    }
+    template = environment.from_string(Path(path_to_template).read_text(encoding="utf-8"))
+    with replacing(path) as temporary:
+        temporary.write_text(template.render(content, rounding=STATEMENT), encoding="utf-8")
+
+
+def notes(table: WideTable) -> dict[str, list[str]]:
+    """Why cells are empty: for each reason the columns that it holds for."""
+    found: dict[str, dict[str, None]] = {}
+    for line in table.lines:
+        for cell, column in zip(line.cells, table.columns, strict=True):
+            if cell.note:
+                found.setdefault(cell.note, {})[column.label] = None
+    return {note: list(labels) for note, labels in found.items()}
+
+
+def bands(columns: Sequence[Column]) -> list[tuple[str, int]]:
+    """Headings over neighbouring columns, with the number of columns that each spans."""
+    runs = itertools.groupby(columns, key=lambda column: column.band)
+    return [(band, len(list(run))) for band, run in runs]

@@ -1,0 +1,245 @@
+"""The dump of a model: one row of scores per query, and a sidecar that says what they are.
+
+`{shard}.npy` is a plain numpy file, (n_queries, n_entities) in C order, so that any program can
+write and any can map it. `{shard}.json` beside it holds the query ids in the order of the rows,
+the hash of the vocabulary whose ids are the columns, the origin, and the sha256 of the matrix.
+A dump is checked when it is written and again when it is read.
+"""
+
+import hashlib
+import io
+import itertools
+import json
+import mmap
+import os
+import warnings
+from collections import Counter
+from collections.abc import Iterable
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from clqa.errors import InputError
+from clqa.files import replacing, write_json
+
+DTYPES = ("float16", "float32", "float64")
+CHUNK_BYTES = 64 * 2**20
+_REQUIRED = ("query_ids", "n_entities", "vocabulary", "sha256")
+# What a sidecar may say about where its queries come from; it must not differ from the expected.
+_ORIGIN = {"graph": "the graph", "queries": "the query set"}
+
+
+class Predictions(NamedTuple):
+    """An opened dump.
+
+    Attributes
+    ----------
+    scores : (n_queries, n_entities) memory-mapped matrix
+    rows : (n_queries,) int64
+        Row of `scores` of each expected query.
+    sidecar : dict
+    """
+
+    scores: np.memmap
+    rows: np.ndarray
+    sidecar: dict
+
+
+def write_predictions(
+    path_to_predictions: str | os.PathLike,
+    path_to_sidecar: str | os.PathLike,
+    blocks: Iterable[np.ndarray],
+    sidecar: dict,
+) -> None:
+    """Write a dump block by block; the sidecar comes last, and only if the matrix is whole.
+
+    Parameters
+    ----------
+    blocks : iterable of (n, n_entities) arrays
+        Consecutive rows, all of one of the types `DTYPES`.
+    sidecar : dict
+        `query_ids` in row order, `n_entities`, `vocabulary`, and what else is known of the origin;
+        `dtype`, `bytes` and `sha256` are added here.
+
+    Raises
+    ------
+    InputError
+        If a block has another shape or type than promised, or holds a NaN.
+    """
+    ids, n_entities = sidecar["query_ids"], sidecar["n_entities"]
+    Path(path_to_sidecar).unlink(missing_ok=True)
+    done, dtype, digest = 0, None, hashlib.sha256()
+    with replacing(path_to_predictions) as temporary, temporary.open("wb") as stream:
+        for block in itertools.chain(blocks, [np.empty((0, n_entities), np.float32)]):
+            if dtype is None:
+                dtype = block.dtype
+                _append(stream, digest, _header((len(ids), n_entities), dtype))
+            elif not len(block):
+                continue
+            names = ids[done : done + len(block)]
+            _check_block(path_to_predictions, block, dtype, (len(names), n_entities), names)
+            _append(stream, digest, np.ascontiguousarray(block).reshape(-1).view(np.uint8))
+            done += len(block)
+        if done != len(ids):
+            raise InputError(f"{path_to_predictions}: {done} rows for {len(ids)} queries")
+        size = stream.tell()
+    made = {"dtype": dtype.name, "bytes": size, "sha256": digest.hexdigest()}
+    write_json(path_to_sidecar, {**sidecar, **made})
+
+
+def _append(stream, digest, content) -> None:
+    digest.update(content)
+    stream.write(content)
+
+
+def _check_block(path, block: np.ndarray, dtype: np.dtype, shape: tuple, names: list[str]) -> None:
+    where = f"{path}: queries from {names[0]}" if names else f"{path}: rows after the last query"
+    if block.shape != shape or block.dtype != dtype or block.dtype.name not in DTYPES:
+        raise InputError(
+            f"{where}: a block of {block.dtype} {block.shape}; expected {shape} of {DTYPES}"
+        )
+    bad = _row_with_nan(block)
+    if bad is not None:
+        raise InputError(f"{path}: the scores of query {names[bad]} hold a NaN")
+
+
+def _row_with_nan(block: np.ndarray) -> int | None:
+    if block.size == 0 or not np.isnan(block.min()):
+        return None
+    return int(np.flatnonzero(np.isnan(block).any(axis=1))[0])
+
+
+def _header(shape: tuple[int, int], dtype: np.dtype) -> bytes:
+    description = np.lib.format.dtype_to_descr(dtype)
+    stream = io.BytesIO()
+    np.lib.format.write_array_header_1_0(
+        stream, {"descr": description, "fortran_order": False, "shape": shape}
+    )
+    return stream.getvalue()
+
+
+def open_predictions(
+    path_to_predictions: str | os.PathLike, path_to_sidecar: str | os.PathLike, expected
+) -> Predictions:
+    """Open a dump and check all of it.
+
+    Parameters
+    ----------
+    expected : table of queries or of answers
+        `expected.shapes` has per shape the `query_ids`, `expected.metadata` the `vocabulary`, the
+        `graph`, the `queries` and `n_entities`. The dump may have the queries in another order.
+
+    Raises
+    ------
+    InputError
+        If the dump is cut short or changed, has other queries or another vocabulary, or a NaN.
+    """
+    sidecar = _read_sidecar(path_to_sidecar)
+    _check_origin(path_to_sidecar, sidecar, expected.metadata)
+    wanted = [str(name) for shape in expected.shapes.values() for name in shape.query_ids]
+    rows = _rows_of(path_to_sidecar, sidecar["query_ids"], wanted)
+    shape = (len(wanted), expected.metadata["n_entities"])
+    scores = _mapped(path_to_predictions, sidecar, shape)
+    _check_content(path_to_predictions, scores, sidecar)
+    return Predictions(scores, rows, sidecar)
+
+
+def _read_sidecar(path) -> dict:
+    try:
+        sidecar = json.loads(Path(path).read_text(encoding="utf-8"))
+    except OSError as error:
+        reason = f"{path}: cannot be read ({error.strerror})"
+        raise InputError(f"{reason}; predictions need their sidecar") from error
+    except ValueError as error:
+        raise InputError(
+            f"{path}: not a JSON file ({error}); make the predictions again"
+        ) from error
+    missing = [key for key in _REQUIRED if not isinstance(sidecar, dict) or key not in sidecar]
+    if missing:
+        raise InputError(f"{path}: no {', '.join(missing)}; a sidecar has {', '.join(_REQUIRED)}")
+    ids = sidecar["query_ids"]
+    if not isinstance(ids, list) or not all(isinstance(name, str) for name in ids):
+        raise InputError(f"{path}: query_ids must be a list of texts, one per row")
+    return sidecar
+
+
+def _check_origin(path, sidecar: dict, metadata: dict) -> None:
+    if sidecar["vocabulary"] != metadata["vocabulary"]:
+        raise InputError(
+            f"{path}: made for another vocabulary ({str(sidecar['vocabulary'])[:12]}... instead of "
+            f"{metadata['vocabulary'][:12]}...); its columns are other entities, predict again"
+        )
+    for key, what in _ORIGIN.items():
+        if key in sidecar and sidecar[key] != metadata[key]:
+            raise InputError(f"{path}: {what} has changed since these predictions; predict again")
+    if sidecar["n_entities"] != metadata["n_entities"]:
+        raise InputError(
+            f"{path}: scores for {sidecar['n_entities']} entities; expected"
+            f" {metadata['n_entities']}, one column for each of the vocabulary"
+        )
+
+
+def _rows_of(path, given: list[str], wanted: list[str]) -> np.ndarray:
+    """Row of each wanted query, if both are the same set without repetitions."""
+    if given == wanted:
+        return np.arange(len(wanted))
+    row = {name: place for place, name in enumerate(given)}
+    repeated = [name for name, n in Counter(given).items() if n > 1]
+    missing = [name for name in wanted if name not in row]
+    extra = list(row.keys() - set(wanted))
+    for names, text in ((repeated, "twice or more"), (missing, "missing"), (extra, "not asked")):
+        if names:
+            more = f" and {len(names) - 1} more" if len(names) > 1 else ""
+            raise InputError(f"{path}: query {min(names)}{more}: {text}; one row per query")
+    return np.array([row[name] for name in wanted], dtype=np.int64)
+
+
+def _mapped(path, sidecar: dict, shape: tuple[int, int]) -> np.memmap:
+    try:
+        scores = np.lib.format.open_memmap(path, mode="r")
+    except (OSError, ValueError) as error:
+        raise InputError(f"{path}: cut short or not a .npy file ({error})") from error
+    if scores.dtype.name not in DTYPES or not scores.dtype.isnative or scores.shape != shape:
+        raise InputError(
+            f"{path}: a matrix of {scores.dtype} {scores.shape}; expected {shape} of {DTYPES}"
+        )
+    if not scores.flags.c_contiguous:
+        raise InputError(f"{path}: stored by columns (Fortran order); store it by rows")
+    if sidecar.get("dtype", scores.dtype.name) != scores.dtype.name:
+        raise InputError(f"{path}: {scores.dtype}, but its sidecar says {sidecar['dtype']}")
+    if scores.dtype == np.float16:
+        warnings.warn(f"{path}: float16 scores tie often; see the tie rate", stacklevel=3)
+    return scores
+
+
+def _check_content(path, scores: np.memmap, sidecar: dict) -> None:
+    """Read the whole file once for its digest and for NaN."""
+    size = Path(path).stat().st_size
+    if size != scores.offset + scores.nbytes or size != sidecar.get("bytes", size):
+        raise InputError(f"{path}: {size} bytes; cut short or changed since it was written")
+    with open(path, "rb") as stream:
+        digest = hashlib.sha256(stream.read(scores.offset))
+    step = max(1, CHUNK_BYTES // max(1, scores.shape[1] * scores.itemsize))
+    bad = None
+    for first in range(0, len(scores), step):
+        block = np.asarray(scores[first : first + step])
+        digest.update(block.reshape(-1).view(np.uint8))
+        found = _row_with_nan(block) if bad is None else None
+        bad = bad if found is None else first + found
+        release(scores)
+    if digest.hexdigest() != sidecar["sha256"]:
+        raise InputError(
+            f"{path}: changed since it was written (sha256 {digest.hexdigest()}, sidecar"
+            f" {sidecar['sha256']}); predict again"
+        )
+    if bad is not None:
+        raise InputError(f"{path}: the scores of query {sidecar['query_ids'][bad]} hold a NaN")
+
+
+def release(scores: np.ndarray) -> None:
+    """Give the pages of a mapped read-only array back to the system; they can be read again."""
+    if isinstance(scores, np.memmap) and scores.mode == "r" and hasattr(mmap, "MADV_DONTNEED"):
+        mapping = scores.base
+        if isinstance(mapping, mmap.mmap):
+            mapping.madvise(mmap.MADV_DONTNEED)

@@ -1,0 +1,308 @@
+"""How many candidates beat and how many tie each hard answer.
+
+Ranks are never taken from a sort of the candidates, whose order within ties is arbitrary. The two
+counts do not depend on any order, and every rank under every tie policy follows from them
+(`clqa.ties`).
+
+A row of scores is read once for all its hard answers and all filters. Their distinct scores are
+the *cuts* of the row. With few cuts each is compared with the whole row, which compiles to SIMD
+compares; with many, each score is located among the sorted cuts by a branch-free binary search
+that advances for a block of scores at a time, and a histogram is summed up.
+"""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit
+
+from clqa.errors import InputError
+from clqa.predictions import release
+from clqa.ragged import Ragged
+
+CHUNK_BYTES = 64 * 2**20
+# More cuts than this are counted by histogram; 14,505 scores cost the same either way at about
+# 80 cuts of float32 and 45 of float64.
+_FEW = 64
+_TILE = 4096
+_BLOCK = 512
+
+
+class Competitors(NamedTuple):
+    """Counts per filter and hard answer; answers in the order of `targets.values`.
+
+    Attributes
+    ----------
+    greater, tied : (n_filters, n_targets) int32
+        Candidates, other than the answer, that score strictly better and the same.
+    candidates : (n_filters, n_targets) int32
+        Number of candidates, the answer included.
+    """
+
+    greater: np.ndarray
+    tied: np.ndarray
+    candidates: np.ndarray
+
+
+def count_competitors(
+    scores: np.ndarray,
+    targets: Ragged,
+    excluded: Sequence[Ragged],
+    *,
+    rows: np.ndarray | None = None,
+    query_ids: Sequence[str] | None = None,
+    tie_atol: float = 0.0,
+    chunk_bytes: int = CHUNK_BYTES,
+) -> Competitors:
+    """Count the candidates that beat and tie each target.
+
+    Parameters
+    ----------
+    scores : (n_rows, n_entities) array of real numbers
+        Higher is better; infinities are legal. May be memory-mapped: pages that have been read are
+        given back. float16 is ranked as float32, integers as float64.
+    targets : Ragged of n_queries rows
+        The entities to rank.
+    excluded : sequence of Ragged of n_queries rows
+        One per filter: entities that do not compete. A target never competes with itself and is a
+        candidate of its own ranking, whether it is listed here or not; another target of the same
+        query competes unless it is listed.
+    rows : (n_queries,) int, optional
+        Row of `scores` of each query; by default they are in the same order.
+    query_ids : sequence of str, optional
+        For messages.
+    tie_atol : float
+        Scores this close to the target's count as tied.
+    chunk_bytes : int
+        Scores to hold at a time. No result depends on it.
+
+    Raises
+    ------
+    InputError
+        If a row holds a NaN, or the arrays do not fit together.
+    """
+    scores = _rankable(scores)
+    if not 0 <= tie_atol < np.inf:
+        raise InputError(f"tie_atol must be a finite number from 0, not {tie_atol!r}")
+    n_queries = len(targets.offsets) - 1
+    rows = np.arange(n_queries) if rows is None else np.asarray(rows, dtype=np.int64)
+    _check(scores, targets, excluded, rows)
+    starts, ids = _stacked(excluded)
+    answers = targets.offsets.astype(np.int64), targets.values.astype(np.int32)
+    counts = Competitors(*np.empty((3, len(excluded), len(targets.values)), np.int32))
+    dtype = np.dtype(np.float64) if tie_atol else np.result_type(scores.dtype, np.float32)
+    step = max(1, chunk_bytes // max(1, scores.shape[1] * dtype.itemsize))
+    for first in range(0, n_queries, step):
+        last = min(first + step, n_queries)
+        chunk, places = scores, rows[first:last]
+        if scores.dtype != dtype:
+            chunk, places = scores[places].astype(dtype), np.arange(last - first)
+        margin = dtype.type(tie_atol)
+        bad = _count_rows(_read_only(chunk), places, first, *answers, starts, ids, margin, *counts)
+        if bad >= 0:
+            name = f"row {rows[bad]}" if query_ids is None else query_ids[bad]
+            raise InputError(f"scores of query {name} hold a NaN; every entity needs a number")
+        release(scores)
+    return counts
+
+
+def _read_only(scores: np.ndarray) -> np.ndarray:
+    """A plain view; mapped and ordinary arrays then share one compiled kernel."""
+    view = np.asarray(scores).view()
+    view.flags.writeable = False
+    return view
+
+
+def _rankable(scores: np.ndarray) -> np.ndarray:
+    scores = np.asanyarray(scores)
+    if scores.ndim != 2 or scores.dtype.kind not in "biuf":
+        raise InputError(
+            f"scores must be a real matrix (queries, entities), not {scores.dtype} {scores.shape}"
+        )
+    if scores.dtype.kind in "biu":
+        scores = scores.astype(np.float64)
+    return scores if scores.flags.c_contiguous else np.ascontiguousarray(scores)
+
+
+def _check(scores, targets: Ragged, excluded: Sequence[Ragged], rows: np.ndarray) -> None:
+    n_rows, n_entities = scores.shape
+    for ids in (targets, *excluded):
+        if len(ids.offsets) != len(rows) + 1 or ids.offsets[-1] != len(ids.values):
+            raise InputError(f"answers: {len(ids.offsets) - 1} rows for {len(rows)} queries")
+        if len(ids.values) and not 0 <= ids.values.min() <= ids.values.max() < n_entities:
+            raise InputError(f"answers: an id lies outside of the {n_entities} scored entities")
+        if not _is_ascending(ids):
+            raise InputError("answers: the ids of a query must ascend, each of them once")
+    if len(rows) and not 0 <= rows.min() <= rows.max() < n_rows:
+        raise InputError(f"scores: {n_rows} rows are too few for {len(rows)} queries")
+
+
+def _is_ascending(ids: Ragged) -> bool:
+    rises = np.diff(ids.values) > 0
+    starts = ids.offsets[(ids.offsets > 0) & (ids.offsets < len(ids.values))]
+    rises[starts - 1] = True
+    return bool(rises.all())
+
+
+def _stacked(excluded: Sequence[Ragged]) -> tuple[np.ndarray, np.ndarray]:
+    """Several `Ragged` as offsets (n_filters, n_queries + 1) into one array of ids."""
+    sizes = np.cumsum([0, *(len(ids.values) for ids in excluded)])
+    starts = [ids.offsets + size for ids, size in zip(excluded, sizes[:-1], strict=True)]
+    values = np.concatenate([ids.values for ids in excluded])
+    return np.array(starts, np.int64), values.astype(np.int32)
+
+
+@njit(cache=True, nogil=True)
+def _count_rows(
+    scores, rows, start, offsets, targets, starts, excluded, margin, greater, tied, candidates
+):
+    """Fill the counts of the queries from `start`, one per row; return one with a NaN, or -1."""
+    for query in range(start, start + rows.size):
+        row = scores[rows[query - start]]
+        if _has_nan(row):
+            return query
+        first, last = offsets[query], offsets[query + 1]
+        if first == last:
+            continue
+        cuts = _cuts(row, targets[first:last], margin)
+        high, low = _places(cuts, row, targets[first:last], margin)
+        above, reaching = _counts(row, cuts)
+        for kind in range(len(starts)):
+            out = excluded[starts[kind, query] : starts[kind, query + 1]]
+            out_above, out_reaching = _counts(row[out], cuts)
+            cursor = 0
+            for place in range(first, last):
+                while cursor < out.size and out[cursor] < targets[place]:
+                    cursor += 1
+                listed = cursor < out.size and out[cursor] == targets[place]
+                upper, lower = high[place - first], low[place - first]
+                beating = above[upper] - out_above[upper]
+                greater[kind, place] = beating
+                # The target itself is among the tied; if it is listed, it was taken out already.
+                tied[kind, place] = reaching[lower] - out_reaching[lower] - beating - (not listed)
+                candidates[kind, place] = row.size - out.size + listed
+    return -1
+
+
+@njit(cache=True, nogil=True)
+def _has_nan(row):
+    n_nan = np.int32(0)
+    for place in range(row.size):
+        n_nan = np.int32(n_nan + (row[place] != row[place]))
+    return n_nan > 0
+
+
+@njit(cache=True, nogil=True)
+def _cuts(row, targets, margin):
+    """Distinct ends of the intervals of scores that tie with a target, ascending."""
+    ends = np.empty(2 * targets.size, row.dtype)
+    for place in range(targets.size):
+        ends[2 * place] = row[targets[place]] - margin
+        ends[2 * place + 1] = row[targets[place]] + margin
+    ends.sort()
+    size = 0
+    for place in range(ends.size):
+        if size == 0 or ends[place] != ends[size - 1]:
+            ends[size] = ends[place]
+            size += 1
+    return ends[:size]
+
+
+@njit(cache=True, nogil=True)
+def _places(cuts, row, targets, margin):
+    """Places among the cuts of the upper and the lower end of each target."""
+    high = np.empty(targets.size, np.int64)
+    low = np.empty(targets.size, np.int64)
+    for place in range(targets.size):
+        high[place] = _place(cuts, row[targets[place]] + margin)
+        low[place] = _place(cuts, row[targets[place]] - margin)
+    return high, low
+
+
+@njit(cache=True, nogil=True)
+def _place(cuts, value):
+    """Place of `value`, which is one of the ascending cuts; without branches on data."""
+    start, size = 0, cuts.size
+    while size > 1:
+        half = size // 2
+        start += half * (cuts[start + half - 1] < value)
+        size -= half
+    return start
+
+
+@njit(cache=True, nogil=True)
+def _counts(row, cuts):
+    """Per cut the number of scores above it, and of scores that reach it."""
+    if cuts.size <= _FEW:
+        return _counts_by_comparing(row, cuts)
+    return _counts_by_locating(row, cuts)
+
+
+@njit(cache=True, nogil=True)
+def _counts_by_comparing(row, cuts):
+    above = np.zeros(cuts.size, np.int64)
+    reaching = np.zeros(cuts.size, np.int64)
+    for start in range(0, row.size, _TILE):
+        tile = row[start : start + _TILE]
+        for place in range(cuts.size):
+            cut = cuts[place]
+            n_above, n_reaching = np.int32(0), np.int32(0)
+            for entity in range(tile.size):
+                n_above = np.int32(n_above + (tile[entity] > cut))
+                n_reaching = np.int32(n_reaching + (tile[entity] >= cut))
+            above[place] += n_above
+            reaching[place] += n_reaching
+    return above, reaching
+
+
+@njit(cache=True, nogil=True)
+def _counts_by_locating(row, cuts):
+    """Histogram of 2 c + e over the scores, with c cuts below the score and e = 1 if on a cut."""
+    n_steps = 1
+    while 1 << n_steps <= cuts.size:
+        n_steps += 1
+    table = np.full(1 << n_steps, np.inf, row.dtype)
+    for place in range(cuts.size):
+        table[place] = cuts[place]
+    # Four histograms in turn, since adding twice in a row to one place would wait for memory.
+    histogram = np.zeros(8 * cuts.size + 8, np.int32)
+    below = np.empty(_BLOCK, np.int32)
+    for start in range(0, row.size, _BLOCK):
+        block = row[start : start + _BLOCK]
+        _locate(block, table, n_steps, below)
+        for place in range(block.size):
+            c = below[place]
+            e = table[np.uint32(c)] == block[place]
+            histogram[np.uint32(4 * (2 * c + e) + place % 4)] += 1
+    return _sums_from_above(histogram, cuts.size)
+
+
+@njit(cache=True, nogil=True)
+def _sums_from_above(histogram, n_cuts):
+    """Scores above and on or above each cut, from 8 histogram entries per cut: 4 below, 4 on it."""
+    above = np.empty(n_cuts, np.int64)
+    reaching = np.empty(n_cuts, np.int64)
+    total = np.int64(0)
+    for place in range(8 * n_cuts, histogram.size):
+        total += histogram[place]
+    for cut in range(n_cuts - 1, -1, -1):
+        above[cut] = total
+        for place in range(8 * cut + 4, 8 * cut + 8):
+            total += histogram[place]
+        reaching[cut] = total
+        for place in range(8 * cut, 8 * cut + 4):
+            total += histogram[place]
+    return above, reaching
+
+
+@njit(cache=True, nogil=True)
+def _locate(block, table, n_steps, below):
+    """Number of entries of the sorted `table` below each score, one step for all at a time."""
+    for place in range(block.size):
+        below[place] = 0
+    for step in range(n_steps - 1, -1, -1):
+        half = np.int32(1 << step)
+        for place in range(block.size):
+            start = below[place]
+            smaller = table[np.uint32(start + half - 1)] < block[place]
+            below[place] = np.int32(start + half) if smaller else start

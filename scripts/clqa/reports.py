@@ -1,0 +1,246 @@
+"""The numbers of a run as tidy rows, one per shape or group, model, metric and protocol."""
+
+import functools
+import os
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
+
+import pyarrow as pa
+
+from clqa import metrics
+from clqa.averages import Average, group_average, shape_average
+from clqa.fingerprints import fingerprint
+from clqa.formulas import And, Atom, Formula, Not, Or, negation_normal, parse
+from clqa.keyed_tables import write_tsv
+from clqa.plans import groups
+from clqa.tables import read_table
+
+AVERAGING = "answers>query>shape>group"
+MISSING = "error"
+GROUPS = ("EPFO", "negation")  # of the headline, in this order
+
+
+class Row(NamedTuple):
+    """One line of `metrics.tsv`; `value` is None, with a note, where it is undefined."""
+
+    run: str
+    graph: str
+    queries: str
+    split: str
+    shape: str
+    group: str
+    model: str
+    seed: str
+    metric: str
+    ties: str
+    filter: str
+    candidates: str
+    averaging: str
+    inference_graph: str
+    pni: str
+    stratum: str
+    value: float | None
+    lower: float | None
+    upper: float | None
+    n_queries: int
+    n_answers: int
+    n_skipped: int
+    fingerprint: str
+    reference: str
+    note: str
+
+
+class Scores(NamedTuple):
+    """Scores per query of one model on one query set, with what they depend on.
+
+    Attributes
+    ----------
+    queries, model, graph : str
+        Names of the query set, the model and the graph.
+    table : pa.Table
+        As `score_answers` writes it.
+    metadata : dict
+    shapes : dict
+        Formula of each shape, in the order of the run.
+    """
+
+    queries: str
+    model: str
+    graph: str
+    table: pa.Table
+    metadata: dict
+    shapes: dict[str, Formula]
+
+
+def read_scores(
+    path: str | os.PathLike, queries: str, model: str, graph: str, shapes: Iterable[str]
+) -> Scores:
+    """Read the scores of a model on a query set; `shapes` gives their order."""
+    table, metadata = read_table(path)
+    formulas = metadata["formulas"]
+    order = [shape for shape in shapes if shape in formulas]
+    order += sorted(formulas.keys() - set(order))
+    parsed = {shape: parse(formulas[shape]) for shape in order}
+    return Scores(queries, model, graph, table, metadata, parsed)
+
+
+_groups = functools.lru_cache(maxsize=4096)(groups)
+
+
+def members_of_groups(shapes: dict[str, Formula]) -> dict[str, tuple[str, ...]]:
+    """Shapes of each group that has any, those of the headline first."""
+    belongs = {shape: _groups(formula) for shape, formula in shapes.items()}
+    found = {group for names in belongs.values() for group in names}
+    order = sorted(found, key=lambda group: (*(group != first for first in GROUPS), group))
+    return {group: tuple(shape for shape in shapes if group in belongs[shape]) for group in order}
+
+
+@functools.lru_cache(maxsize=4096)
+def negation_reading(formula: Formula) -> str:
+    """How a negated chain of hops is read: `not-exists` (no chain at all), `exists-not`, or "".
+
+    The shape pni has the first reading in BetaE (Ren and Leskovec, 2020) and the second in FIT and
+    EFOk-CQA (Yin et al., 2023). Where both readings agree, as in 2in, there is none to tell.
+    """
+    return next(_readings(negation_normal(formula)), "")
+
+
+def _readings(formula: Formula) -> Iterator[str]:
+    match formula:
+        case Not(Atom(_, head, tail)):
+            if all(isinstance(term, str) and term[0] in "ef" for term in (head, tail)):
+                yield "exists-not"
+        case Not():
+            yield "not-exists"
+        case And(parts) | Or(parts):
+            for part in parts:
+                yield from _readings(part)
+
+
+def metric_rows(scores: Scores, run: str) -> Iterator[Row]:
+    """All rows of one model on one query set, the strata by missing links last."""
+    columns = [name for name in scores.table.column_names if name.endswith("]")]
+    places = _places(scores.table)
+    n_answers = scores.table["n_hard"].to_pylist()
+    for stratum in sorted({stratum for stratum, _ in places} | {""}, key=_stratum_order):
+        for column in columns:
+            values = scores.table[column].to_pylist()
+            averages = {}
+            for shape in scores.shapes:
+                rows = places.get((stratum, shape), ())
+                average = shape_average([values[i] for i in rows], [n_answers[i] for i in rows])
+                n_skipped = len(places.get(("", shape), ())) - average.n_queries
+                averages[shape] = average._replace(n_skipped=n_skipped)
+            yield from _rows_of_score(scores, run, column, stratum, averages)
+
+
+def _places(table: pa.Table) -> dict[tuple[str, str], list[int]]:
+    """Row numbers by stratum and shape."""
+    places: dict[tuple[str, str], list[int]] = {}
+    keys = zip(table["stratum"].to_pylist(), table["shape"].to_pylist(), strict=True)
+    for number, key in enumerate(keys):
+        places.setdefault(key, []).append(number)
+    return places
+
+
+def _stratum_order(stratum: str) -> tuple[int, str]:
+    return len(stratum), stratum
+
+
+def _rows_of_score(
+    scores: Scores, run: str, column: str, stratum: str, averages: dict[str, Average]
+) -> Iterator[Row]:
+    common = _common(scores, run, column) | {"stratum": stratum}
+    readings = {shape: negation_reading(formula) for shape, formula in scores.shapes.items()}
+    for shape, average in averages.items():
+        note = "" if average.value is not None else _reason(average, stratum)
+        yield _row(scores, common, readings[shape], average, note, shape=shape)
+    for group, members in members_of_groups(scores.shapes).items():
+        average = group_average(averages, members)
+        note = f"no value for {', '.join(average.missing)}" if average.missing else ""
+        reading = "+".join(sorted({readings[shape] for shape in members} - {""}))
+        yield _row(scores, common, reading, average, note, group=group)
+
+
+def _reason(average: Average, stratum: str) -> str:
+    if average.n_skipped == 0:
+        return "no queries"
+    if stratum:
+        return f"no hard answer needs {stratum.removeprefix('links=')} missing links"
+    return "no query has a hard answer"
+
+
+def _common(scores: Scores, run: str, column: str) -> dict:
+    """What all rows of one score share."""
+    metric, ties, filter_name = score_parts(column)
+    model = scores.metadata["model"]
+    seed = model["settings"].get("seed")
+    return {
+        "run": run,
+        "graph": scores.graph,
+        "queries": scores.queries,
+        "split": scores.metadata["split"],
+        "model": scores.model,
+        "seed": "" if seed is None else str(seed),
+        "metric": metric,
+        "ties": ties,
+        "filter": filter_name,
+        "candidates": f"all:{scores.metadata['n_entities']}",
+        "averaging": AVERAGING,
+        "inference_graph": inference_graph(model),
+    }
+
+
+def score_parts(column: str) -> tuple[str, str, str]:
+    """Metric, tie policy and filter of a score column; a tie rate has no policy."""
+    metric, _, rest = column.partition("[")
+    if metric == "tie_rate":
+        return metric, "", rest.removesuffix("]")
+    return metrics.score_parts(column)
+
+
+def inference_graph(model: dict) -> str:
+    """The splits that a model saw when it answered, joined by +; none if it saw no triples."""
+    splits = model["inference_graph"]
+    return splits if isinstance(splits, str) else "+".join(splits or ("none",))
+
+
+def _row(
+    scores: Scores, common: dict, reading: str, average: Average, note: str, shape="", group=""
+) -> Row:
+    row = Row(
+        **common,
+        shape=shape,
+        group=group,
+        pni=reading,
+        value=average.value,
+        lower=None,
+        upper=None,
+        n_queries=average.n_queries,
+        n_answers=average.n_answers,
+        n_skipped=average.n_skipped,
+        fingerprint="",
+        reference="",
+        note=note,
+    )
+    return row._replace(fingerprint=fingerprint(protocol_of(row, scores.metadata)))
+
+
+def protocol_of(row: Row, metadata: dict) -> dict:
+    """What the value of a row depends on beside model and subject, spelled out."""
+    return {
+        "graph": metadata["graph"],
+        "queries": metadata["queries"],
+        "filter": row.filter,
+        "ties": row.ties,
+        "candidates": row.candidates,
+        "averaging": row.averaging,
+        "missing": MISSING,
+        "pni": row.pni,
+        "metric_version": str(metrics.VERSION),
+    }
+
+
+def write_rows(path: str | os.PathLike, rows: Iterable[Row]) -> None:
+    """Write rows as TSV with a header and no quoting; None is an empty cell, floats are exact."""
+    write_tsv(path, Row._fields, rows)

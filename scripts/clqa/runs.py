@@ -1,0 +1,225 @@
+"""A run: its configuration and the catalogue entries that it names, checked as a whole."""
+
+import contextlib
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+from clqa.configs import Catalogue, read_catalogue, read_yaml, unknown_name, validated
+from clqa.errors import InputError
+from clqa.formulas import atoms, parse
+from clqa.graph_entries import complete_entry, local_files
+from clqa.metrics import metric
+from clqa.shards import shards, size
+
+KINDS = ("graphs", "query_sets", "shapes", "models")
+WORDS = {"true": True, "false": False}  # from the command line they come as text
+
+
+class Run(NamedTuple):
+    """What is evaluated, and everything that may be asked for by name.
+
+    Attributes
+    ----------
+    settings : dict
+        The run configuration with defaults filled in.
+    graphs, query_sets, models, shapes : dict
+        All catalogue entries by name, in the run or not; shapes are formulas.
+    folders : dict
+        For each graph the folder of its catalogue file.
+    shards : dict
+        For each query set its shards, by name, with the shapes that each holds.
+    """
+
+    settings: dict
+    graphs: dict[str, dict]
+    folders: dict[str, str]
+    query_sets: dict[str, dict]
+    models: dict[str, dict]
+    shapes: dict[str, str]
+    shards: dict[str, dict[str, tuple[str, ...]]]
+
+    def local_files(self, graph: str) -> list[str]:
+        """The user's own files that a graph is made from."""
+        return local_files(self.graphs[graph], self.folders[graph])
+
+    def formulas(self, queries: str, shard: str) -> dict[str, str]:
+        """The formulas of the shapes that a shard of a query set holds."""
+        return {shape: self.shapes[shape] for shape in self.shards[queries][shard]}
+
+    def method_file(self, model: str) -> str:
+        """Where the code of a model's method is, below the folder of the scripts."""
+        return f"models/{self.models[model]['method']}.py"
+
+    def evaluated(self) -> dict[str, dict]:
+        """The entries of the run's query sets."""
+        return {name: self.query_sets[name] for name in self.settings["query_sets"]}
+
+    def protocol(self) -> dict:
+        """Of the settings, those on which the numbers of the report depend."""
+        technical = ("catalogues", "shards", "keep_predictions")
+        return {key: value for key, value in self.settings.items() if key not in technical}
+
+    def scored(self) -> list[tuple[str, str]]:
+        """Query set and model of each table of scores."""
+        return [
+            (queries, model)
+            for queries in self.settings["query_sets"]
+            for model in self.settings["models"]
+        ]
+
+    def asked_shards(self) -> list[tuple[str, str]]:
+        """Query set and name of each shard of the run's query sets."""
+        return [
+            (queries, shard)
+            for queries in self.settings["query_sets"]
+            for shard in self.shards[queries]
+        ]
+
+    def asked_graphs(self) -> list[str]:
+        """The graphs of the run's query sets."""
+        return sorted({entry["graph"] for entry in self.evaluated().values()})
+
+    def partners(self) -> list[str]:
+        """The query sets on which those of the run are tuned."""
+        entries = self.evaluated().values()
+        return sorted({entry["valid"] for entry in entries if "valid" in entry})
+
+
+def read_run(config: dict, files: Iterable[str], folder: str, methods: Iterable[str]) -> Run:
+    """The run of a configuration.
+
+    Parameters
+    ----------
+    config : dict
+        The configuration, all files and command-line values merged.
+    files : paths
+        The configuration files; a message names the one that has the key. Each but the default
+        run's must have a `name`.
+    folder : path
+        Where the workflow's own catalogues are; the schemas are in `../workflow/schemas` beside.
+    methods : names
+        The answering methods that there are.
+
+    Raises
+    ------
+    InputError
+        If anything is unknown, missing or of the wrong kind.
+    """
+    schemas = Path(folder).parent / "workflow" / "schemas"
+    contents = {str(path): read_yaml(path) for path in files}
+    settings = _settings(config, contents, read_yaml(schemas / "config.schema.yaml"))
+    folders = [folder, *settings["catalogues"]]
+    catalogues = {
+        kind: read_catalogue(kind, folders, read_yaml(schemas / f"{kind}.schema.yaml"))
+        for kind in KINDS
+    }
+    _complete_graphs(catalogues["graphs"])
+    _check_models(catalogues["models"], methods)
+    _check_query_sets(catalogues)
+    for kind in ("query_sets", "shapes", "models"):
+        place = f"{_source(kind, settings, contents)}: {kind}"
+        _check_names(place, kind, settings[kind], catalogues[kind].entries)
+    for identifier in settings["metrics"]:
+        with _at(_source("metrics", settings, contents)):
+            metric(identifier)
+    for shape in settings["shapes"]:
+        with _at(catalogues["shapes"].place(shape)):
+            parse(catalogues["shapes"].entries[shape])
+    for entry in catalogues["query_sets"].entries.values():
+        entry.setdefault("seed", settings["seed"])
+    return Run(
+        settings=settings,
+        folders=catalogues["graphs"].folders,
+        shards=_shards(settings, catalogues),
+        **{kind: catalogue.entries for kind, catalogue in catalogues.items()},
+    )
+
+
+@contextlib.contextmanager
+def _at(place: str) -> Iterator[None]:
+    """Put the place before the message of bad input."""
+    try:
+        yield
+    except InputError as error:
+        raise InputError(f"{place}: {error}") from None
+
+
+def _settings(config: dict, contents: dict[str, dict], schema: dict) -> dict:
+    """The configuration, checked; a message names the file that the key at fault comes from."""
+    for path, content in contents.items():
+        if "name" not in content:
+            raise InputError(f"{path}: the key name is missing; results/runs/ has a folder per run")
+    config = dict(config)
+    for key, value in config.items():
+        if schema["properties"].get(key, {}).get("type") == "boolean" and value in list(WORDS):
+            config[key] = WORDS[value]
+    for key, value in config.items():
+        part = {**schema, "required": []}
+        validated({key: value}, part, _source(key, config, contents))
+    return validated(config, schema, "configuration")
+
+
+def _source(key: str, config: dict, contents: dict[str, dict]) -> str:
+    """The file that gives a key its value, or the command line."""
+    files = (path for path in contents if contents[path].get(key, ...) == config[key])
+    return next(files, "--config")
+
+
+def _check_names(place: str, kind: str, names: Iterable[str], known: Iterable[str]) -> None:
+    for name in names:
+        if name not in known:
+            singular = kind.removesuffix("s").replace("_", " ")
+            raise InputError(f"{place}: {unknown_name(singular, name, known)}")
+
+
+def _complete_graphs(graphs: Catalogue) -> None:
+    for name, entry in graphs.entries.items():
+        with _at(f"{graphs.folders[name]}/graphs.yaml"):
+            graphs.entries[name] = complete_entry(name, entry)
+
+
+def _check_models(models: Catalogue, methods: Iterable[str]) -> None:
+    for name, entry in models.entries.items():
+        _check_names(f"{models.place(name)}.method", "methods", [entry["method"]], methods)
+
+
+def _check_query_sets(catalogues: dict[str, Catalogue]) -> None:
+    """Names of other catalogues exist, and the partner is what it has to be."""
+    query_sets = catalogues["query_sets"]
+    for name, entry in query_sets.entries.items():
+        place = query_sets.place(name)
+        named = {"graph": "graphs", "shapes": "shapes", "valid": "query_sets"}
+        for key, kind in named.items():
+            names = entry.get(key, [])
+            names = [names] if isinstance(names, str) else names
+            _check_names(f"{place}.{key}", kind, names, catalogues[kind].entries)
+        partner = query_sets.entries[entry.get("valid", name)]
+        if "valid" in entry and (partner["graph"], partner["split"]) != (entry["graph"], "valid"):
+            raise InputError(
+                f"{place}.valid: {entry['valid']} is over the split {partner['split']} of"
+                f" {partner['graph']}; expected the split valid of {entry['graph']}"
+            )
+
+
+def _shards(settings: dict, catalogues: dict[str, Catalogue]) -> dict[str, dict]:
+    """Shards of every query set: of the run's shapes, those that the query set has."""
+    found = {}
+    for name, entry in catalogues["query_sets"].entries.items():
+        shapes = [shape for shape in settings["shapes"] if shape in entry.get("shapes", [shape])]
+        if name in settings["query_sets"] and not shapes:
+            place = catalogues["query_sets"].place(name)
+            raise InputError(f"{place}.shapes: has none of the shapes of the run")
+        facts = catalogues["graphs"].entries[entry["graph"]].get("facts", {})
+        formulas = {shape: catalogues["shapes"].entries[shape] for shape in shapes}
+        sizes = {
+            shape: _size(entry["sampling"], formula, facts.get("entities"))
+            for shape, formula in formulas.items()
+        }
+        found[name] = shards(sizes, settings["shards"])
+    return found
+
+
+def _size(sampling: dict, formula: str, n_entities: int | None) -> int | None:
+    is_listed = sampling["exhaustive"] and sum(1 for _ in atoms(parse(formula))) == 1
+    return None if n_entities is None or is_listed else size(sampling["count"], n_entities)

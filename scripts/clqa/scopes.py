@@ -1,0 +1,112 @@
+"""What the tables and figures of a query set look at: its numbers by model and shape."""
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from clqa.formulas import Formula, to_text
+from clqa.metrics import metric
+from clqa.reports import GROUPS, Row, Scores, members_of_groups
+
+# Methods that bound the scale; they do not compete for the best number.
+CONTROLS = ("oracle", "constant", "random")
+
+
+class Column(NamedTuple):
+    """A column: its name is unique, its band is the heading over it and its neighbours."""
+
+    name: str
+    label: str
+    band: str = ""
+    title: str = ""
+    group: str = ""
+
+
+class Scope(NamedTuple):
+    """What the tables of one query set are about; the metric and protocol are the primary ones.
+
+    Attributes
+    ----------
+    queries : str
+    shapes : dict of formulas, in order
+    models : dict
+        For each model, in order, whether it is a control: controls bound the scale and do not
+        compete for the best number.
+    numbers : dict
+        Rows by `key_of`.
+    """
+
+    queries: str
+    shapes: dict[str, Formula]
+    models: dict[str, bool]
+    metric: str
+    ties: str
+    filter: str
+    numbers: dict[tuple, Row]
+
+
+def key_of(row: Row) -> tuple:
+    """What a table looks a row up by."""
+    subject = row.group or row.shape
+    return (row.model, row.metric, row.ties, row.filter, row.stratum, subject)
+
+
+def scope_of(queries: str, run: dict, scores: Iterable[Scores], rows: Iterable[Row]) -> Scope:
+    """The scope of a query set in a run; its controls come after the other models."""
+    own = [one for one in scores if one.queries == queries]
+    controls = {one.model: one.metadata["model"]["method"] in CONTROLS for one in own}
+    return Scope(
+        queries=queries,
+        shapes=own[0].shapes,
+        models=dict(sorted(controls.items(), key=lambda pair: pair[1])),
+        metric=run["metrics"][0],
+        ties=run["ties"][0],
+        filter=run["filters"][0],
+        numbers={key_of(row): row for row in rows if row.queries == queries},
+    )
+
+
+def shape_columns(shapes: dict[str, Formula]) -> tuple[Column, ...]:
+    """Shapes of each headline group, of which every shape has one, followed by its average."""
+    columns = []
+    for group, members in members_of_groups(shapes).items():
+        if group in GROUPS:
+            columns += [Column(shape, shape, group, to_text(shapes[shape])) for shape in members]
+            label, title = f"{group} ({len(members)})", f"mean over {', '.join(members)}"
+            columns.append(Column(group, label, group, title, group))
+    return tuple(columns)
+
+
+def averages(scope: Scope) -> list[Column]:
+    return [column for column in shape_columns(scope.shapes) if column.group]
+
+
+def found_row(scope: Scope, model: str, column: Column, **other) -> Row | None:
+    """The row of a model in a column; keywords replace the primary metric, ties or filter."""
+    asked = {"metric": scope.metric, "ties": scope.ties, "filter": scope.filter, "stratum": ""}
+    asked |= other
+    return scope.numbers.get((model, *asked.values(), column.group or column.name))
+
+
+def strata(scope: Scope) -> list[str]:
+    """The numbers of missing links that occur, as `links=1`, `links=2`, ..."""
+    found = {row.stratum for row in scope.numbers.values()}
+    return sorted(found - {""}, key=lambda stratum: (len(stratum), stratum))
+
+
+def counts(scope: Scope, stratum: str = "") -> list[tuple[int, int]]:
+    """Number of queries and of hard answers behind each column; the same for every model."""
+    model = next(iter(scope.models))
+    columns = shape_columns(scope.shapes)
+    rows = [found_row(scope, model, column, stratum=stratum) for column in columns]
+    return [(row.n_queries, row.n_answers) if row else (0, 0) for row in rows]
+
+
+def is_share(metric_id: str) -> bool:
+    """Whether a metric lies in [0, 1] and is shown in points; the others count places."""
+    return metric_id == "tie_rate" or metric(metric_id).higher_is_better
+
+
+def metric_name(metric_id: str) -> str:
+    """A metric as it is written in print."""
+    names = {"mrr": "MRR", "mr": "Mean rank", "tie_rate": "Tie rate"}
+    return names.get(metric_id, metric_id.capitalize())

@@ -1,0 +1,136 @@
+"""Scores per query: every metric under every tie policy and filter, from the counts per answer."""
+
+import itertools
+from collections.abc import Iterable, Iterator, Sequence
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from clqa.averages import query_means
+from clqa.errors import InputError
+from clqa.metrics import metric, score_id
+from clqa.query_sets import AnswerTable, set_hash
+from clqa.ties import tie_policy
+
+
+def query_scores(
+    ranks: pa.Table,
+    answers: AnswerTable,
+    metrics: Sequence[str],
+    ties: Sequence[str],
+    filters: Sequence[str],
+) -> pa.Table:
+    """Average the values of each query's hard answers.
+
+    Parameters
+    ----------
+    ranks : pa.Table
+        As `rank_answers` writes it.
+    answers : AnswerTable
+        Those that were ranked. A query without hard answers has a row without scores.
+
+    Returns
+    -------
+    pa.Table
+        Columns `query_id`, `shape`, `stratum`, `n_easy`, `n_hard`, one per score id, and
+        `tie_rate[filter]`, the share of hard answers that tie with a candidate. First a row per
+        query over all its hard answers (stratum empty), then, by number of missing links, a row
+        per query over those of its hard answers that need so many (stratum `links=1`, ...).
+
+    Raises
+    ------
+    InputError
+        If the ranks are not those of the answers, or a name is unknown.
+    """
+    queries = pa.concat_tables(_queries(answers))
+    n_hard = queries["n_hard"].to_numpy()
+    links = np.concatenate([np.empty(0, np.uint8), *(a.links for a in answers.shapes.values())])
+    values = dict(_values(ranks, answers, metrics, ties, filters))
+    owner = np.repeat(np.arange(len(n_hard)), n_hard)
+    parts = [_stratum("", queries, owner, np.ones(len(links), bool), values, keep_all=True)]
+    for number in np.unique(links):
+        parts.append(_stratum(f"links={number}", queries, owner, links == number, values))
+    return pa.concat_tables(parts)
+
+
+def _queries(answers: AnswerTable) -> Iterator[pa.Table]:
+    yield pa.schema(
+        {"query_id": pa.string(), "shape": pa.string(), "n_easy": pa.int32(), "n_hard": pa.int32()}
+    ).empty_table()
+    for shape, part in answers.shapes.items():
+        yield pa.table(
+            {
+                "query_id": pa.array(part.query_ids, pa.string()),
+                "shape": pa.array([shape] * len(part.query_ids), pa.string()),
+                "n_easy": part.easy.lengths().astype(np.int32),
+                "n_hard": part.hard.lengths().astype(np.int32),
+            }
+        )
+
+
+def _values(ranks, answers, metrics, ties, filters) -> Iterator[tuple[str, np.ndarray]]:
+    """Value of each hard answer, by score id."""
+    chosen = {name: metric(name).values for name in metrics}
+    counts = {name: _counts(ranks, answers, name) for name in filters}
+    for name, policy, rule in itertools.product(metrics, map(tie_policy, ties), filters):
+        yield score_id(name, policy, rule), chosen[name](*counts[rule], policy)
+    for rule, (_, tied) in counts.items():
+        yield f"tie_rate[{rule}]", (tied > 0).astype(np.float64)
+
+
+def _counts(ranks: pa.Table, answers: AnswerTable, rule: str) -> tuple[np.ndarray, np.ndarray]:
+    """Greater and tied of all hard answers in the order of the answers."""
+    part = ranks.filter(pc.equal(ranks["filter"].cast(pa.string()), rule))
+    hard = [found.hard.values for found in answers.shapes.values()]
+    hard = np.concatenate([np.empty(0, np.int32), *hard])
+    if not np.array_equal(part["answer"].to_numpy(), hard):
+        known = ", ".join(sorted(set(ranks["filter"].cast(pa.string()).to_pylist())))
+        raise InputError(
+            f"ranks under the filter {rule}: not of these answers (it has {known}); rank again"
+        )
+    return part["greater"].to_numpy(), part["tied"].to_numpy()
+
+
+def _stratum(
+    name: str,
+    queries: pa.Table,
+    owner: np.ndarray,
+    chosen: np.ndarray,
+    values: dict[str, np.ndarray],
+    keep_all: bool = False,
+) -> pa.Table:
+    """Rows of the queries that have chosen answers, or of all; `owner` is each answer's query."""
+    n_hard = np.bincount(owner[chosen], minlength=len(queries)).astype(np.int32)
+    kept = np.flatnonzero((n_hard > 0) | keep_all)
+    offsets = np.concatenate([[0], np.cumsum(n_hard[kept])])
+    rows = queries.take(kept)
+    columns = {
+        "query_id": rows["query_id"],
+        "shape": rows["shape"],
+        "stratum": pa.array([name] * len(kept), pa.string()),
+        "n_easy": rows["n_easy"],
+        "n_hard": n_hard[kept],
+    }
+    for score, per_answer in values.items():
+        columns[score] = pa.array(query_means(per_answer[chosen], offsets), pa.float64())
+    return pa.table(columns)
+
+
+def merged_metadata(parts: Sequence[dict], query_ids: Iterable[str]) -> dict:
+    """Metadata of all shards of a query set as one.
+
+    The formulas are put together, and `queries` becomes the hash of the whole set.
+
+    Raises
+    ------
+    InputError
+        If the shards differ in anything else.
+    """
+    formulas = {shape: text for part in parts for shape, text in part["formulas"].items()}
+    merged = {**parts[0], "formulas": formulas, "queries": set_hash(query_ids)}
+    for part in parts:
+        for key in part.keys() - {"formulas", "queries"}:
+            if merged.get(key) != part[key]:
+                raise InputError(f"shards differ in their {key}; make the older ones again")
+    return merged

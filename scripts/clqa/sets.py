@@ -1,0 +1,327 @@
+"""Sets on a stack: where the set machine keeps them, and how they are read and written.
+
+A set gives a value to every entity: explicit pairs (id, value) in no fixed order, and one default
+value for all other entities, so that a complement costs nothing until somebody lists it. Values
+are bytes with 0 for "not in the set", in one of two algebras:
+
+* `BOOLEAN`: bit 1 for the observed and bit 2 for the full graph, so that one run answers a query
+  on both; join is `|`, meet is `&`.
+* `COST`: 255 minus the smallest number of missing links with which the full graph gives the
+  entity; join is `max`, meet adds the costs. Complements are taken on the full graph.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from clqa.graphs import PLACE_MASK, RELATION_SHIFT
+from clqa.kernels import kernel
+from clqa.plans import PROJECT_NEGATED, stack_depth
+
+BOOLEAN, COST = 0, 1
+FREE_OF_COST = 255
+
+# Columns of a slot: where a set lies (pool, tails, heads), its first place and length, the value
+# of all other entities, whether explicit values are to be complemented, whether its ids ascend,
+# and which region of the pool is its own.
+SOURCE, START, LENGTH, DEFAULT, FLIP, SORTED, REGION = range(7)
+POOL, TAILS, HEADS = 0, 1, 2
+
+# Members of a set that a projection takes at once.
+BLOCK = 256
+
+
+class Scratch(NamedTuple):
+    """Working memory of one thread; all dense arrays are zero between steps."""
+
+    ids: np.ndarray
+    values: np.ndarray
+    dense: np.ndarray
+    mark: np.ndarray
+    words: np.ndarray
+    block: np.ndarray
+    slots: np.ndarray
+
+
+def scratch(n_entities: int, *programs: np.ndarray) -> Scratch:
+    """Working memory for programs over a graph; pages are touched only as sets grow."""
+    depth = max(stack_depth(steps) for steps in programs)
+    # A negated projection lists two sets, one behind the other, in one region.
+    widest = 2 if any(PROJECT_NEGATED in steps[:, 0] for steps in programs) else 1
+    size = (depth + 2) * widest * (n_entities + 1)
+    slots = np.zeros((depth + 2, 7), np.int64)
+    slots[:, REGION] = np.arange(depth + 2)
+    return Scratch(
+        ids=np.empty(size, np.int32),
+        values=np.empty(size, np.uint8),
+        dense=np.zeros(n_entities + 1, np.uint8),
+        mark=np.zeros(n_entities + 1, np.uint8),
+        words=np.zeros(n_entities // 64 + 1, np.uint64),
+        block=np.empty((BLOCK, 4), np.uint64),
+        slots=slots,
+    )
+
+
+@kernel
+def join(a, b, mode):
+    a, b = np.int64(a), np.int64(b)
+    return a | b if mode == 0 else max(a, b)
+
+
+@kernel
+def meet(a, b, mode):
+    a, b = np.int64(a), np.int64(b)
+    return a & b if mode == 0 else max(a + b - 255, 0)
+
+
+@kernel
+def flipped(value, mode):
+    value = np.int64(value)
+    return value ^ 3 if mode == 0 else (255 if value == 0 else 0)
+
+
+@kernel
+def find_row(adjacency, entity, relation):
+    """First and past-the-last place of the edges of (entity, relation); equal if it has none."""
+    one, entity, relation = np.uint64(1), np.uint64(entity), np.uint64(relation)
+    if not adjacency.entities[entity, 1] >> (relation & np.uint64(63)) & one:
+        return np.uint64(0), np.uint64(0)
+    low = adjacency.entities[entity, 0]
+    size = adjacency.entities[entity + one, 0] - low
+    past = (relation + one) << np.uint64(RELATION_SHIFT)
+    while size > one:
+        half = size >> one
+        low += half * np.uint64(adjacency.rows[low + half] < past)
+        size -= half
+    row = adjacency.rows[low]
+    if row >> np.uint64(RELATION_SHIFT) == relation:
+        mask = np.uint64(PLACE_MASK)
+        return row & mask, adjacency.rows[low + one] & mask
+    return np.uint64(0), np.uint64(0)
+
+
+@kernel
+def find_place(packed, shift, start, length, wanted):
+    """Place of the id `wanted` among ascending ones, kept from bit `shift` on, or -1."""
+    low, size, one = np.uint64(start), np.uint64(length), np.uint64(1)
+    past = (np.uint64(wanted) + one) << np.uint64(shift)
+    while size > one:
+        half = size >> one
+        low += half * np.uint64(packed[low + half] < past)
+        size -= half
+    if size == one and packed[low] >> shift == wanted:
+        return np.int64(low)
+    return np.int64(-1)
+
+
+@kernel
+def edges_of(view, source):
+    return view.heads.edges if source == HEADS else view.tails.edges
+
+
+@kernel
+def element(work, edges, source, i, flip, mode):
+    """Id and value of the element at place i of a set."""
+    if source == POOL:
+        t, value = np.uint64(work.ids[i]), np.int64(work.values[i])
+    else:
+        edge = np.uint64(edges[i])
+        t, value = edge >> np.uint64(1), edge_value(edge, mode)
+    return t, flipped(value, mode) if flip else value
+
+
+@kernel
+def edge_value(edge, mode):
+    """An edge is in the full graph, and in the observed one, or free of cost, if its bit is set."""
+    return np.int64((2 if mode == 0 else 254) | (edge & np.uint64(1)))
+
+
+@kernel
+def store(work, slot, start, end, default, ascending):
+    """Make the spare region, filled from `start` to `end`, the content of a slot."""
+    slots = work.slots
+    spare = slots.shape[0] - 1
+    region = slots[slot, REGION]
+    slots[slot, REGION] = slots[spare, REGION]
+    slots[spare, REGION] = region
+    slots[slot, SOURCE] = POOL
+    slots[slot, START] = start
+    slots[slot, LENGTH] = end - start
+    slots[slot, DEFAULT] = default
+    slots[slot, FLIP] = 0
+    slots[slot, SORTED] = ascending
+
+
+@kernel
+def spare_start(work):
+    regions = work.slots.shape[0]
+    return work.slots[regions - 1, REGION] * (work.ids.shape[0] // regions)
+
+
+@kernel
+def extent(work, slot):
+    """Source, first place, past-the-last place and flip of a set."""
+    slots = work.slots
+    start = slots[slot, START]
+    return slots[slot, SOURCE], start, start + slots[slot, LENGTH], slots[slot, FLIP]
+
+
+@kernel
+def hop(view, work, slot, relation, reverse, entity):
+    if reverse:
+        start, end = find_row(view.heads, entity, relation)
+    else:
+        start, end = find_row(view.tails, entity, relation)
+    slots = work.slots
+    slots[slot, SOURCE] = HEADS if reverse else TAILS
+    slots[slot, START] = np.int64(start)
+    slots[slot, LENGTH] = np.int64(end - start)
+    slots[slot, DEFAULT] = 0
+    slots[slot, FLIP] = 0
+    slots[slot, SORTED] = 1
+
+
+@kernel
+def list_all(view, work, slot, mode):
+    """Make a set with a default explicit for every entity."""
+    source, start, end, flip = extent(work, slot)
+    edges = edges_of(view, source)
+    out = spare_start(work)
+    for v in range(view.n_entities):
+        work.ids[out + v] = v
+        work.values[out + v] = work.slots[slot, DEFAULT]
+    for i in range(start, end):
+        t, value = element(work, edges, source, i, flip, mode)
+        work.values[np.uint64(out) + t] = value
+    store(work, slot, out, out + view.n_entities, np.int64(0), np.int64(1))
+
+
+@kernel
+def gather(work, out, end):
+    """Read the values of the listed ids back from the dense array and clear it."""
+    for i in range(np.uint64(out), np.uint64(end)):
+        t = np.uint64(work.ids[i])
+        work.values[i] = work.dense[t]
+        work.dense[t] = 0
+
+
+@kernel
+def scatter(view, work, slot, mode):
+    """Write a set into the dense arrays."""
+    source, start, stop, flip = extent(work, slot)
+    edges = edges_of(view, source)
+    for i in range(start, stop):
+        t, value = element(work, edges, source, i, flip, mode)
+        work.dense[t] = value
+        work.mark[t] = 1
+
+
+@kernel
+def clear(view, work, slot, mode):
+    """Take a set out of the dense arrays."""
+    source, start, stop, flip = extent(work, slot)
+    edges = edges_of(view, source)
+    for i in range(start, stop):
+        t, _ = element(work, edges, source, i, flip, mode)
+        work.dense[t] = 0
+        work.mark[t] = 0
+
+
+@kernel
+def collect(view, work, mask, wanted, out, end, mode):
+    """Append to `out`, from place `end` on, the ids whose value in slot 0 is `wanted` in `mask`.
+
+    The ids ascend. `out` needs room for them all. Returns the new end.
+    """
+    slots, result = work.slots, np.int64(0)
+    if slots[result, DEFAULT] & mask == wanted:
+        list_all(view, work, result, mode)
+    source, start, stop, flip = extent(work, result)
+    edges = edges_of(view, source)
+    first, place = end, np.uint64(end)
+    for i in range(start, stop):
+        t, value = element(work, edges, source, i, flip, mode)
+        out[place] = t
+        place += np.uint64(value & mask == wanted)
+    end = np.int64(place)
+    if not slots[result, SORTED]:
+        _sort(out, first, end, work.words)
+    return end
+
+
+@kernel
+def tally(view, work, counts, mode):
+    """Count the entities by their value in slot 0, with the default's; for `BOOLEAN` only.
+
+    Parameters
+    ----------
+    counts : (4,) int64
+        Overwritten: entities in neither graph's answers, in the observed graph's only, in the full
+        graph's only, in both.
+    """
+    result = np.int64(0)
+    source, start, stop, flip = extent(work, result)
+    edges = edges_of(view, source)
+    observed = full = both = np.int64(0)
+    for i in range(start, stop):
+        value = element(work, edges, source, i, flip, mode)[1]
+        observed += value & 1
+        full += value >> 1
+        both += value & value >> 1
+    counts[1], counts[2], counts[3] = observed - both, full - both, both
+    counts[0] = stop - start - counts[1:].sum()
+    counts[work.slots[result, DEFAULT]] += view.n_entities - (stop - start)
+
+
+@kernel
+def look_up(view, work, wanted, out, mode):
+    """Write into `out` the values that slot 0 gives to the ids `wanted`."""
+    result = np.int64(0)
+    scatter(view, work, result, mode)
+    for i in range(len(wanted)):
+        t = wanted[i]
+        out[i] = work.dense[t] if work.mark[t] else work.slots[result, DEFAULT]
+    clear(view, work, result, mode)
+
+
+@kernel
+def _sort(ids, first, last, words):
+    """Sort distinct ids in place: by insertion if few, else by setting and reading bits."""
+    size = last - first
+    if size <= 16:
+        for i in range(first + 1, last):
+            held = ids[i]
+            j = i - 1
+            while j >= first and ids[j] > held:
+                ids[j + 1] = ids[j]
+                j -= 1
+            ids[j + 1] = held
+    elif size * 8 > len(words):
+        _sort_by_bits(ids, first, last, words)
+    else:
+        ids[first:last].sort()
+
+
+_DE_BRUIJN = np.uint64(0x03F79D71B4CB0A89)
+_BIT_PLACES = np.zeros(64, np.int32)
+for _place_of_bit in range(64):
+    _product = (int(_DE_BRUIJN) << _place_of_bit) & (2**64 - 1)
+    _BIT_PLACES[_product >> 58] = _place_of_bit
+
+
+@kernel
+def _sort_by_bits(ids, first, last, words):
+    one, six, low_bits = np.uint64(1), np.uint64(6), np.uint64(63)
+    for i in range(first, last):
+        t = np.uint64(ids[i])
+        words[t >> six] |= one << (t & low_bits)
+    end = np.uint64(first)
+    for w in range(len(words)):
+        word = words[w]
+        while word != np.uint64(0):
+            lowest = word & (~word + one)
+            place = (lowest * _DE_BRUIJN) >> np.uint64(58)
+            ids[end] = (w << 6) + _BIT_PLACES[place]
+            end += one
+            word ^= lowest
+        words[w] = np.uint64(0)

@@ -1,0 +1,185 @@
+"""Walks from an answer back to the anchors of a shape, which ground it (Ren and Leskovec, 2020)."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from clqa.graphs import (
+    FULL,
+    PLACE_MASK,
+    RELATION_SHIFT,
+    Graph,
+    View,
+    missing_view,
+    sorted_unique,
+    split_view,
+)
+from clqa.kernels import kernel
+from clqa.plans import Anchor, Complement, Everything, Intersect, Node, Plan, Project, Unite
+from clqa.randomness import below, uniform
+
+DRAWS = ("answers", "relations", "edges")
+INVERSE_UNDO = ("chain", "everywhere", "allowed")
+
+# How a walk ends.
+GROUNDED, DEAD_END, ROUND_TRIP = -1, 0, 1
+_REDRAWS = 40
+
+# Steps of a walk, one row each: either fix a constant (column) to a register, or draw a neighbour
+# of a register into another one through a relation (column), in the direction of `heads` or
+# `tails`, with the step before it on the same path, or -1, for the rule against round trips.
+_FIX, _DRAW = 0, 1
+
+
+def walk_steps(root: Node, across_branches: bool) -> np.ndarray:
+    """The walk from an answer to the anchors, (n_steps, 6) int32.
+
+    Columns: kind, register, column of the constant or relation, register of the neighbour, whether
+    the atom is walked from its head, and the step drawn before on the same path. The path ends at
+    an intersection or union, unless `across_branches`.
+    """
+    steps: list[tuple[int, ...]] = []
+    registers = iter(range(1, 1 << 20))
+
+    def visit(node: Node, register: int, before: int) -> None:
+        match node:
+            case Anchor(constant):
+                steps.append((_FIX, register, constant, 0, 0, -1))
+            case Project(inner, relation, reverse, _):
+                neighbour = next(registers)
+                steps.append((_DRAW, register, relation, neighbour, int(reverse), before))
+                visit(inner, neighbour, len(steps) - 1)
+            case Complement(inner):
+                visit(inner, register, before)
+            case Intersect(children) | Unite(children):
+                for child in children:
+                    visit(child, register, before if across_branches else -1)
+            case Everything():
+                pass
+
+    visit(root, 0, -1)
+    return np.array(steps, np.int32).reshape(-1, 6)
+
+
+class Walk(NamedTuple):
+    """A shape's walk over a graph, for the kernel.
+
+    Attributes
+    ----------
+    full, missing : View
+        Edges that steps are drawn from: all, or those that the observed graph lacks.
+    inverse : (n_relations,) int32
+    starts : (n_starts,) int32
+        Entities that an edge leads to.
+    edges, edge_starts : (n_edges, 3) int32, (n_relations_present + 1,) int64
+        Edges as (relation, head, tail) by relation, where an edge is drawn first.
+    steps : (n_steps, 6) int32
+    draw : int
+        Place in `DRAWS`.
+    ban_round_trips : bool
+    missing_share : float
+        Probability that a step is drawn from the missing edges.
+    """
+
+    full: View
+    missing: View
+    inverse: np.ndarray
+    starts: np.ndarray
+    edges: np.ndarray
+    edge_starts: np.ndarray
+    steps: np.ndarray
+    draw: int
+    ban_round_trips: bool
+    missing_share: float
+
+
+def plan_walk(
+    graph: Graph, split: str, shape: Plan, draw: str, inverse_undo: str, missing_share: float
+) -> Walk:
+    """Prepare walks of a shape over the full graph of a split."""
+    full = split_view(graph, split)
+    edges = np.empty((0, 3), np.int32)
+    if draw != "answers":
+        edges = np.concatenate([edges, *(graph.triples[s] for s in FULL[split])])
+        edges = sorted_unique(edges[:, [1, 0, 2]])
+    relation_starts = np.flatnonzero(np.diff(edges[:, 0], prepend=-1))
+    return Walk(
+        full=full,
+        missing=missing_view(graph, split),
+        inverse=graph.inverse,
+        starts=np.flatnonzero(np.diff(full.heads.entities[:, 0])).astype(np.int32),
+        edges=edges,
+        edge_starts=np.append(relation_starts, len(edges)).astype(np.int64),
+        steps=walk_steps(shape.root, inverse_undo == "everywhere"),
+        draw=DRAWS.index(draw),
+        ban_round_trips=inverse_undo != "allowed",
+        missing_share=missing_share,
+    )
+
+
+@kernel
+def walk(inputs, random, registers, grounding, n_constants):
+    """Ground the shape from an answer backwards."""
+    grounding[:] = -1
+    forced = np.int64(-1)
+    if inputs.draw == 0:
+        if len(inputs.starts) == 0:
+            return DEAD_END
+        registers[0] = inputs.starts[below(random, len(inputs.starts))]
+    else:
+        first, last = np.int64(0), np.int64(len(inputs.edges))
+        if last == 0:
+            return DEAD_END
+        if inputs.draw == 1:
+            kind = below(random, len(inputs.edge_starts) - 1)
+            first, last = inputs.edge_starts[kind], inputs.edge_starts[kind + 1]
+        forced = first + below(random, last - first)
+        registers[0] = inputs.edges[forced, 2]
+    for k in range(len(inputs.steps)):
+        step = inputs.steps[k]
+        if step[0] == _FIX:
+            held = grounding[step[2]]
+            if held >= 0 and held != registers[step[1]]:
+                return DEAD_END
+            grounding[step[2]] = registers[step[1]]
+            continue
+        column = n_constants + step[2]
+        if forced >= 0 and step[4] == 0:
+            grounding[column] = inputs.edges[forced, 0]
+            registers[step[3]] = inputs.edges[forced, 1]
+            forced = np.int64(-1)
+            continue
+        outcome = _draw_neighbour(inputs, random, registers, grounding, step, column, n_constants)
+        if outcome != GROUNDED:
+            return outcome
+    return GROUNDED
+
+
+@kernel
+def _draw_neighbour(inputs, random, registers, grounding, step, column, n_constants):
+    """Draw a relation that ends in a register's entity, evenly by type, then a neighbour."""
+    use_missing = inputs.missing_share > 0 and uniform(random) < inputs.missing_share
+    view = inputs.missing if use_missing else inputs.full
+    near = view.tails if step[4] else view.heads
+    entity = registers[step[1]]
+    first = np.int64(near.entities[entity, 0])
+    last = np.int64(near.entities[entity + 1, 0])
+    if first == last:
+        return DEAD_END
+    banned = np.int32(-1)
+    if inputs.ban_round_trips and step[5] >= 0:
+        before = inputs.steps[step[5]]
+        relation = grounding[n_constants + before[2]]
+        banned = relation if before[4] != step[4] else inputs.inverse[relation]
+    for _ in range(_REDRAWS):
+        row = first + below(random, last - first)
+        relation = np.int32(near.rows[row] >> np.uint64(RELATION_SHIFT))
+        held = grounding[column]
+        if relation != banned and (held < 0 or held == relation):
+            mask = np.uint64(PLACE_MASK)
+            begin = np.int64(near.rows[row] & mask)
+            end = np.int64(near.rows[row + 1] & mask)
+            registers[step[3]] = near.edges[begin + below(random, end - begin)] >> 1
+            grounding[column] = relation
+            return GROUNDED
+    return ROUND_TRIP

@@ -1,0 +1,202 @@
+"""Tables to read, models in rows and shapes in columns, made from tidy rows by key."""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import NamedTuple
+
+from clqa.reports import Row
+from clqa.roundings import points, rounded
+from clqa.scopes import (
+    Column,
+    Scope,
+    averages,
+    found_row,
+    is_share,
+    metric_name,
+    shape_columns,
+    strata,
+)
+
+UNDEFINED = "–"
+# Optimistic minus pessimistic above this, 0.5 points, makes a number depend on how ties count.
+SUSPECT = 0.005
+
+
+class Cell(NamedTuple):
+    """A number as stored, as shown, and what to say about it; `note` is why there is none."""
+
+    value: float | None
+    text: str
+    title: str
+    note: str = ""
+    is_best: bool = False
+    is_suspect: bool = False
+
+
+class Line(NamedTuple):
+    model: str
+    is_control: bool
+    stratum: str
+    cells: tuple[Cell, ...]
+
+
+class WideTable(NamedTuple):
+    """A table with a file name; `caption` says in one sentence what its numbers are."""
+
+    name: str
+    caption: str
+    columns: tuple[Column, ...]
+    lines: tuple[Line, ...]
+
+
+def headline(scope: Scope, metric_id: str | None = None) -> WideTable:
+    """One metric of every model on every shape."""
+    name = metric_id or scope.metric
+    caption = f"{metric_name(name)} on {scope.queries} ({scope.ties} ties, {scope.filter})"
+    columns = shape_columns(scope.shapes)
+    lines = _lines(
+        scope, columns, lambda model, column: found_row(scope, model, column, metric=name)
+    )
+    return WideTable(f"{name}-{scope.queries}", caption, columns, tuple(lines))
+
+
+def by_links(scope: Scope) -> WideTable:
+    """The headline over those hard answers that need so many missing links, for each number."""
+    columns = shape_columns(scope.shapes)
+    lines = []
+    for stratum in strata(scope):
+        lines += _lines(
+            scope,
+            columns,
+            lambda model, column, stratum=stratum: found_row(scope, model, column, stratum=stratum),
+            stratum,
+        )
+    name = metric_name(scope.metric)
+    caption = f"{name} on {scope.queries} by number of missing links"
+    return WideTable(f"links-{scope.queries}", caption, columns, tuple(lines))
+
+
+def tie_rates(scope: Scope) -> WideTable:
+    """Share of hard answers that tie with a candidate, marked where that moves the headline."""
+    columns = shape_columns(scope.shapes)
+
+    def find(model: str, column: Column) -> Row | None:
+        return found_row(scope, model, column, metric="tie_rate", ties="")
+
+    lines = []
+    for line in _lines(scope, columns, find, compete=False):
+        cells = zip(line.cells, columns, strict=True)
+        marked = (_marked(scope, cell, spread(scope, line.model, column)) for cell, column in cells)
+        lines.append(line._replace(cells=tuple(marked)))
+    caption = f"Share of hard answers tied with a candidate on {scope.queries}"
+    return WideTable(f"ties-{scope.queries}", caption, columns, tuple(lines))
+
+
+def spread(scope: Scope, model: str, column: Column) -> float | None:
+    """Optimistic minus pessimistic value of the headline metric, both as stored."""
+    ends = [found_row(scope, model, column, ties=ties) for ties in ("optimistic", "pessimistic")]
+    if any(row is None or row.value is None for row in ends):
+        return None
+    return abs(ends[0].value - ends[1].value)
+
+
+def _marked(scope: Scope, cell: Cell, width: float | None) -> Cell:
+    if width is None or width <= SUSPECT or not is_share(scope.metric):
+        return cell
+    title = f"{cell.title}; optimistic minus pessimistic: {points(width)} points"
+    return cell._replace(is_suspect=True, title=title)
+
+
+def suspects(scope: Scope) -> list[tuple[str, Column, float]]:
+    """Models whose headline number hangs on how ties count: the shape where most, and how much."""
+    found = []
+    for model in scope.models if is_share(scope.metric) else ():
+        widths = [
+            (width, column)
+            for column in shape_columns(scope.shapes)
+            if not column.group and (width := spread(scope, model, column)) is not None
+        ]
+        width, column = max(widths, key=lambda pair: pair[0], default=(0.0, None))
+        if width > SUSPECT:
+            found.append((model, column, width))
+    return found
+
+
+def effects(scope: Scope) -> WideTable:
+    """The averages of the headline under each tie policy and each filter."""
+    wanted = {}
+    for average in averages(scope):
+        for ties, filter_name in _protocols(scope):
+            label = ties if filter_name == scope.filter else f"{ties}, {filter_name}"
+            name = f"{average.name} {ties},{filter_name}"
+            column = average._replace(name=name, label=label, band=average.label)
+            wanted[column] = (average, ties, filter_name)
+
+    def find(model: str, column: Column) -> Row | None:
+        average, ties, filter_name = wanted[column]
+        return found_row(scope, model, average, ties=ties, filter=filter_name)
+
+    lines = _lines(scope, tuple(wanted), find, compete=False)
+    caption = f"{metric_name(scope.metric)} on {scope.queries} under other protocols"
+    return WideTable(f"protocols-{scope.queries}", caption, tuple(wanted), tuple(lines))
+
+
+def overview(scopes: Sequence[Scope]) -> WideTable:
+    """The averages of the headline on all query sets, which have the same models."""
+    wanted = {}
+    for scope in scopes:
+        for average in averages(scope):
+            name = f"{scope.queries} {average.name}"
+            wanted[average._replace(name=name, band=scope.queries)] = (scope, average)
+
+    def find(model: str, column: Column) -> Row | None:
+        scope, average = wanted[column]
+        return found_row(scope, model, average)
+
+    lines = _lines(scopes[0], tuple(wanted), find)
+    caption = f"Average {metric_name(scopes[0].metric)} on all query sets"
+    return WideTable("overview", caption, tuple(wanted), tuple(lines))
+
+
+def _protocols(scope: Scope) -> list[tuple[str, str]]:
+    """Tie policies under the primary filter, then other filters under the primary policy."""
+    found = {
+        (row.ties, row.filter): None for row in scope.numbers.values() if row.metric == scope.metric
+    }
+    under_primary = [pair for pair in found if pair[1] == scope.filter]
+    return under_primary + [p for p in found if p[0] == scope.ties and p[1] != scope.filter]
+
+
+def _lines(
+    scope: Scope,
+    columns: tuple[Column, ...],
+    find: Callable[[str, Column], Row | None],
+    stratum: str = "",
+    compete: bool = True,
+) -> Iterator[Line]:
+    """A line per model; the best values of those that are no controls are marked."""
+    found = {model: [find(model, column) for column in columns] for model in scope.models}
+    rivals = [found[model] for model, is_control in scope.models.items() if not is_control]
+    best = [_best(rows) for rows in zip(*rivals, strict=True)] if compete else []
+    best = best or [None] * len(columns)
+    for model, is_control in scope.models.items():
+        pairs = zip(found[model], best, strict=True)
+        cells = (_cell(row, None if is_control else top) for row, top in pairs)
+        yield Line(model, is_control, stratum, tuple(cells))
+
+
+def _best(rows: Iterable[Row | None]) -> float | None:
+    """Best of the stored values in a column."""
+    rows = [row for row in rows if row is not None and row.value is not None]
+    if not rows:
+        return None
+    return (max if is_share(rows[0].metric) else min)(row.value for row in rows)
+
+
+def _cell(row: Row | None, best: float | None) -> Cell:
+    if row is None:
+        return Cell(None, UNDEFINED, "not computed", note="not computed")
+    size = f"{row.n_queries:,} queries, {row.n_answers:,} hard answers"
+    if row.value is None:
+        return Cell(None, UNDEFINED, f"undefined: {row.note}", note=row.note)
+    text = points(row.value) if is_share(row.metric) else rounded(row.value, 1)
+    return Cell(row.value, str(text), f"{row.value!r} ({size})", is_best=row.value == best)

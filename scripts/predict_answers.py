@@ -1,0 +1,97 @@
+"""Let a model score all entities as answers of the queries of a shard."""
+
+from collections.abc import Iterator
+
+from tqdm import tqdm
+
+from clqa.errors import InputError
+from clqa.filters import full_only
+from clqa.formulas import parse
+from clqa.graphs import read_graph
+from clqa.logs import log_to
+from clqa.models import QueryBatch, batches, inference_graph, load_method, visible_splits
+from clqa.plans import plan
+from clqa.predictions import write_predictions
+from clqa.query_sets import QueryTable, read_answers, read_queries
+
+
+def predict_answers(
+    path_to_graph,
+    path_to_queries,
+    path_to_predictions,
+    path_to_sidecar,
+    model,
+    method,
+    settings,
+    split,
+    path_to_answers=None,
+    chunk_bytes=64 * 2**20,
+):
+    """Write the scores of a model; answers are read only for the method that runs on them."""
+    module = load_method(method, settings)
+    basis = inference_graph(module, settings)
+    splits = visible_splits(basis, split)
+    graph = read_graph(path_to_graph, splits)
+    queries = read_queries(path_to_queries)
+    if (graph.hash, split) != (queries.metadata["graph"], queries.metadata["split"]):
+        raise InputError(
+            f"{path_to_queries}: not asked of {path_to_graph}, split {split}; sample them again"
+        )
+    answers = _answers_of(queries, path_to_answers) if basis == "answers" else {}
+    options = {key: value for key, value in settings.items() if key != "inference_graph"}
+    parts = _all_batches(queries, answers, graph.n_entities, chunk_bytes)
+    blocks = (module.scores(graph, part, **options) for part in _with_progress(parts, queries))
+    sidecar = {
+        "query_ids": [str(name) for part in queries.shapes.values() for name in part.query_ids],
+        "shapes": {shape: len(part.query_ids) for shape, part in queries.shapes.items()},
+        "n_entities": graph.n_entities,
+        "vocabulary": graph.vocabulary,
+        "graph": graph.hash,
+        "queries": queries.metadata["queries"],
+        "model": model,
+        "method": method,
+        "settings": settings,
+        "inference_graph": basis if basis == "answers" else list(splits),
+    }
+    write_predictions(path_to_predictions, path_to_sidecar, blocks, sidecar)
+
+
+def _answers_of(queries: QueryTable, path_to_answers) -> dict:
+    answers = read_answers(path_to_answers)
+    if answers.metadata["queries"] != queries.metadata["queries"]:
+        raise InputError(f"{path_to_answers}: answers of other queries; split them again")
+    return answers.shapes
+
+
+def _all_batches(queries: QueryTable, answers, n_entities, chunk_bytes) -> Iterator[QueryBatch]:
+    for shape, part in queries.shapes.items():
+        full = None
+        if shape in answers:
+            known = answers[shape]
+            full = full_only(known.easy, known.hard, known.retracted)
+        formula = parse(queries.metadata["formulas"][shape])
+        yield from batches(QueryBatch(plan(formula), *part, full), n_entities, chunk_bytes)
+
+
+def _with_progress(parts: Iterator[QueryBatch], queries: QueryTable) -> Iterator[QueryBatch]:
+    """Show progress on a terminal if it takes more than a few seconds."""
+    total = sum(len(part.query_ids) for part in queries.shapes.values())
+    with tqdm(total=total, unit="query", delay=5, disable=None) as bar:
+        for part in parts:
+            yield part
+            bar.update(len(part.query_ids))
+
+
+if __name__ == "__main__":
+    log_to(snakemake.log[0])
+    predict_answers(
+        path_to_graph=snakemake.input.graph,
+        path_to_queries=snakemake.input.queries,
+        path_to_predictions=snakemake.output.predictions,
+        path_to_sidecar=snakemake.output.sidecar,
+        model=snakemake.params.model,
+        method=snakemake.params.method,
+        settings=snakemake.params.settings,
+        split=snakemake.params.split,
+        path_to_answers=snakemake.input.get("answers"),
+    )

@@ -1,0 +1,26 @@
+"""What tests of several stages share."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+
+
+@pytest.fixture(scope="session")
+def data() -> Path:
+    """Folder of published graphs and query sets: CLQA_DATA, or `../shared/data` beside the tree.
+
+    It is too large to come with the code; where it is not at hand, what needs it is skipped.
+    """
+    folder = Path(os.environ.get("CLQA_DATA") or ROOT.parent / "shared" / "data")
+    if not (folder / "manifest.json").is_file():
+        pytest.skip(f"no published data in {folder}; set CLQA_DATA to a folder that has them")
+    return folder
+
+
+@pytest.fixture(scope="session")
+def toy() -> Path:
+    """Folder of the toy graph with its catalogues and run configuration."""
+    return ROOT / "tests" / "toy"

@@ -1,0 +1,196 @@
+"""A small made-up run: all that `assemble_report` reads, written into a result folder."""
+
+import itertools
+import json
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+
+from clqa.metrics import metric, score_id
+from clqa.tables import write_table
+
+FORMULAS = {
+    "1p": "r1(s1,f)",
+    "2p": "r1(s1,e1)&r2(e1,f)",
+    "2i": "r1(s1,f)&r2(s2,f)",
+    "2u": "r1(s1,f)|r2(s2,f)",
+    "2in": "r1(s1,f)&!r2(s2,f)",
+    "pni": "!(r1(s1,e1)&r2(e1,f))&r3(s2,f)",
+}
+METHODS = {"oracle": "oracle", "popular": "popularity", "walker": "traversal", "flat": "constant"}
+TEMPLATE = Path(__file__).parent.parent / "workflow" / "report" / "report.html.j2"
+N_ENTITIES = 50
+
+
+def configuration(query_sets=("toy-test",), models=tuple(METHODS), shapes=tuple(FORMULAS)) -> dict:
+    return {
+        "name": "small",
+        "query_sets": list(query_sets),
+        "models": list(models),
+        "shapes": list(shapes),
+        "metrics": ["mrr", "hits@3", "mr"],
+        "ties": ["pessimistic", "optimistic", "expected"],
+        "filters": ["observed-and-full", "full-only"],
+        "seed": 7,
+    }
+
+
+def write_run(folder: Path, run: dict | None = None, n_queries: int = 6, hard=None) -> dict:
+    """Write the inputs of a run beneath `folder`; give the arguments of `assemble_report`.
+
+    `hard` gives the numbers of hard answers of a shape's queries; by default they are drawn.
+    """
+    run = run or configuration()
+    given = {"scores": {}, "answers": {}, "samplings": {}, "summaries": {}}
+    for queries in run["query_sets"]:
+        answers = _answers(queries, run["shapes"], n_queries, hard or {})
+        for shard, names in (("one", run["shapes"][::2]), ("two", run["shapes"][1::2])):
+            path = folder / "answers" / queries / f"{shard}.parquet"
+            rows = [row for row in answers if row["shape"] in names]
+            write_table(path, pa.Table.from_pylist(rows, _ANSWERS), _metadata(queries, names))
+            given["answers"][queries, shard] = path
+            path = folder / "queries" / queries / f"{shard}.json"
+            given["samplings"][queries, shard] = _write_json(path, _sampling(names, n_queries))
+        for model in run["models"]:
+            path = folder / "scores" / queries / f"{model}.parquet"
+            metadata = _metadata(queries, run["shapes"]) | {"model": _model(model)}
+            write_table(path, _scores(answers, model, run), metadata)
+            given["scores"][queries, model] = path
+    path = folder / "graphs" / "toy" / "summary.json"
+    given["summaries"]["toy"] = _write_json(path, _SUMMARY)
+    out = folder / "runs" / run["name"]
+    return {
+        **{f"paths_to_{kind}": paths for kind, paths in given.items()},
+        "path_to_template": TEMPLATE,
+        "run": run,
+        "query_sets": {name: _entry(name) for name in run["query_sets"]},
+        "path_to_metrics": out / "metrics.tsv",
+        "path_to_tables": out / "tables",
+        "path_to_report": out / "report.html",
+        "path_to_versions": out / "versions.json",
+        "path_to_manifest": out / "manifest.json",
+    }
+
+
+_ANSWERS = pa.schema(
+    [("query_id", pa.string()), ("shape", pa.string())]
+    + [(name, pa.list_(pa.int32())) for name in ("easy", "hard", "retracted")]
+    + [("links", pa.list_(pa.uint8()))]
+)
+_SUMMARY = {
+    "entities": N_ENTITIES,
+    "relations": 4,
+    "relations_with_inverses": 8,
+    "splits": {"train": {"triples": 120}, "valid": {"triples": 12}, "test": {"triples": 13}},
+    "unseen": {"entities": 0},
+    "graph": "9" * 64,
+    "vocabulary": "8" * 64,
+    "licence": "CC0-1.0",
+}
+
+
+def _write_json(path: Path, content: dict) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(json.dumps(content))
+    return path
+
+
+def _entry(queries: str) -> dict:
+    sampling = {"count": 6, "negation": "must_retract"}
+    return {"graph": "toy", "split": "test", "seed": 7, "sampling": sampling}
+
+
+def _metadata(queries: str, shapes) -> dict:
+    return {
+        "formulas": {shape: FORMULAS[shape] for shape in shapes},
+        "graph": "9" * 64,
+        "vocabulary": "8" * 64,
+        "n_entities": N_ENTITIES,
+        "split": "test",
+        "queries": queries.encode().hex().ljust(64, "0"),
+        "observed": ["train", "valid"],
+        "full": ["train", "valid", "test"],
+    }
+
+
+def _model(model: str) -> dict:
+    method = METHODS.get(model, "traversal")
+    settings = {"seed": 3} if method == "popularity" else {}
+    graph = [] if method in ("oracle", "constant") else ["train", "valid"]
+    return {"model": model, "method": method, "inference_graph": graph, "settings": settings}
+
+
+def _sampling(shapes, n_queries: int) -> dict:
+    return {
+        shape: {
+            "requested": n_queries + (shape == "pni"),
+            "accepted": n_queries,
+            "short": int(shape == "pni"),
+            "tries": 3 * n_queries,
+            "rejections": {"dead_end": n_queries, "duplicate_query": 0},
+        }
+        for shape in shapes
+    }
+
+
+def _answers(queries: str, shapes, n_queries: int, hard: dict) -> list[dict]:
+    rows = []
+    for shape in shapes:
+        random = np.random.default_rng([len(queries), *shape.encode()])
+        numbers = hard.get(shape, random.integers(1, 6, n_queries))
+        for place, n_hard in enumerate(numbers):
+            easy = list(range(int(random.integers(0, 20))))
+            most = 1 if shape in ("1p", "2in") else 2
+            rows.append(
+                {
+                    "query_id": f"{queries}-{shape}-{place}",
+                    "shape": shape,
+                    "easy": easy,
+                    "hard": list(range(30, 30 + n_hard)),
+                    "retracted": easy[: 2 * (shape in ("2in", "pni"))],
+                    "links": [1 + i % most for i in range(n_hard)],
+                }
+            )
+    return rows
+
+
+def _scores(answers: list[dict], model: str, run: dict) -> pa.Table:
+    rows = []
+    for answer in answers:
+        greater, tied = _counts(answer, model)
+        links = np.array(answer["links"], dtype=int)
+        rows.append(_score_row(answer, "", greater, tied, run))
+        for number in np.unique(links):
+            at = links == number
+            rows.append(_score_row(answer, f"links={number}", greater[at], tied[at], run))
+    return pa.Table.from_pylist(sorted(rows, key=lambda row: row["stratum"]))
+
+
+def _counts(answer: dict, model: str) -> tuple[np.ndarray, np.ndarray]:
+    """Better and tied candidates of each hard answer, as such a model might have them."""
+    n_hard = len(answer["hard"])
+    random = np.random.default_rng([*model.encode(), *answer["query_id"].encode()])
+    zeros = np.zeros(n_hard, dtype=int)
+    if METHODS.get(model) == "oracle":
+        return zeros, zeros
+    if METHODS.get(model) == "constant":
+        return zeros, zeros + N_ENTITIES - n_hard
+    ties = random.integers(0, 9, n_hard) if METHODS.get(model) == "traversal" else zeros
+    return random.geometric(0.25, n_hard) - 1, ties
+
+
+def _score_row(answer: dict, stratum: str, greater, tied, run: dict) -> dict:
+    row = {
+        "query_id": answer["query_id"],
+        "shape": answer["shape"],
+        "stratum": stratum,
+        "n_easy": len(answer["easy"]),
+        "n_hard": len(greater),
+    }
+    for name, ties, rule in itertools.product(run["metrics"], run["ties"], run["filters"]):
+        values = metric(name).values(greater, tied, ties)
+        row[score_id(name, ties, rule)] = float(values.mean()) if len(values) else None
+    for rule in run["filters"]:
+        row[f"tie_rate[{rule}]"] = float((tied > 0).mean()) if len(tied) else None
+    return row

@@ -1,0 +1,100 @@
+"""Averages in their order: answers, query, shape, group."""
+
+import math
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from clqa.averages import Average, group_average, mean, query_means, shape_average
+
+
+def average_of(*queries):
+    """Average over one shape, from the values of each query's answers."""
+    values = np.array([value for query in queries for value in query])
+    lengths = [len(query) for query in queries]
+    return shape_average(query_means(values, np.cumsum([0, *lengths])), lengths)
+
+
+def test_queries_weigh_the_same_whatever_the_number_of_their_answers():
+    assert average_of([1.0], [1 / 2, 1 / 4]).value == 0.6875
+
+
+def test_shapes_weigh_the_same_whatever_the_number_of_their_queries():
+    shapes = {"1p": average_of([0.5], [0.3]), "2p": average_of([0.1])}
+    assert group_average(shapes, ["1p", "2p"]).value == pytest.approx(0.25, abs=1e-15)
+
+
+def test_a_query_without_hard_answers_is_skipped():
+    assert average_of([1.0], [0.5], []).value == 0.75
+
+
+def test_a_skipped_query_is_counted():
+    average = average_of([1.0], [0.5], [])
+    assert (average.n_queries, average.n_answers, average.n_skipped) == (2, 2, 1)
+
+
+@pytest.mark.parametrize("empty", range(4))
+def test_an_empty_query_leaves_its_neighbours_alone(empty):
+    queries = [[1.0], [1.0], [0.0], [1.0]]
+    queries.insert(empty, [])
+    values = [value for query in queries for value in query]
+    means = query_means(values, np.cumsum([0, *map(len, queries)]))
+    assert means == [*[1.0, 1.0, 0.0, 1.0][:empty], None, *[1.0, 1.0, 0.0, 1.0][empty:]]
+
+
+def test_a_shape_without_values_has_no_average():
+    assert average_of([], []) == Average(None, 0, 0, 2)
+
+
+def test_a_group_with_a_missing_shape_has_no_average():
+    shapes = {"1p": average_of([0.5]), "2p": average_of([])}
+    assert group_average(shapes, ["1p", "2p"]).value is None
+
+
+def test_a_group_names_the_shapes_that_are_missing():
+    shapes = {"1p": average_of([0.5]), "2p": average_of([])}
+    assert group_average(shapes, ["1p", "2p", "3p"]).missing == ("2p", "3p")
+
+
+def test_a_group_adds_up_the_queries_of_its_shapes():
+    shapes = {
+        "1p": average_of([0.5, 1.0], []),
+        "2p": average_of([1.0], [0.2]),
+        "x": average_of([1]),
+    }
+    average = group_average(shapes, ["1p", "2p"])
+    assert (average.n_queries, average.n_answers, average.n_skipped) == (3, 4, 1)
+
+
+def test_a_group_without_shapes_has_no_average():
+    assert group_average({}, []).value is None
+
+
+def test_the_mean_of_nothing_is_undefined():
+    assert mean([]) is None
+
+
+finite = st.floats(-1e300, 1e300)
+
+
+@given(st.lists(finite, min_size=1), st.randoms())
+def test_the_order_of_values_changes_no_digit(values, order):
+    shuffled = list(values)
+    order.shuffle(shuffled)
+    assert mean(shuffled) == mean(values)
+
+
+@given(st.lists(st.floats(0, 1), min_size=1))
+def test_sums_are_exact(values):
+    exact = sum(map(Fraction, values))
+    assert mean(values) == float(exact) / len(values)
+
+
+@given(st.lists(st.lists(st.floats(0, 1), max_size=4), max_size=6))
+def test_a_query_has_the_same_mean_in_every_batch(queries):
+    values = [value for query in queries for value in query]
+    means = query_means(values, np.cumsum([0, *map(len, queries)]))
+    assert means == [math.fsum(query) / len(query) if query else None for query in queries]

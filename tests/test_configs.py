@@ -1,0 +1,243 @@
+"""Configuration that cannot be meant is refused in one line that names the key."""
+
+import copy
+from pathlib import Path
+
+import pytest
+
+from clqa.configs import read_catalogue, read_yaml, resolved, validated
+from clqa.errors import InputError
+from clqa.runs import read_run
+from clqa.shards import MAX_BYTES, shards, size
+from document_config import documented
+
+ROOT = Path(__file__).resolve().parents[1]
+SCHEMAS = ROOT / "workflow" / "schemas"
+METHODS = sorted(path.stem for path in (ROOT / "scripts" / "models").glob("[!_]*.py"))
+DEFAULT = read_yaml(ROOT / "config" / "config.yaml")
+
+
+def refusal(function, *arguments) -> str:
+    with pytest.raises(InputError) as caught:
+        function(*arguments)
+    assert "\n" not in str(caught.value)
+    return str(caught.value)
+
+
+def yaml_file(folder: Path, text: str, name: str = "run.yaml") -> Path:
+    (folder / name).write_text(text, encoding="utf-8")
+    return folder / name
+
+
+def run_with(files=(), **changes):
+    return read_run({**copy.deepcopy(DEFAULT), **changes}, files, ROOT / "config", METHODS)
+
+
+# Reading
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("a: 1\nb: 2\na: 3\n", "run.yaml, line 3: the key a is given twice"),
+        ("x:\n  - {a: 1, a: 2}\n", "run.yaml, line 2: the key a is given twice"),
+        ("2023_02: {}\n", "run.yaml, line 1: YAML reads the key 2023_02 as 202302; quote it"),
+        ("x:\n  no: 1\n", "run.yaml, line 2: YAML reads the key no as False; quote it"),
+        ("[1, 2]\n", "run.yaml: expected a mapping of keys to values, found [1, 2]"),
+        ("a: [\n", "run.yaml: not YAML in UTF-8"),
+    ],
+)
+def test_yaml_that_says_two_things_is_refused(tmp_path, text, expected):
+    assert expected in refusal(read_yaml, yaml_file(tmp_path, text))
+
+
+def test_a_missing_file_is_named(tmp_path):
+    assert "run.yaml: cannot be read" in refusal(read_yaml, tmp_path / "run.yaml")
+
+
+def test_merge_keys_may_be_overridden(tmp_path):
+    path = yaml_file(tmp_path, "a: &base {x: 1}\nb:\n  <<: *base\n  x: 2\n")
+    assert read_yaml(path) == {"a": {"x": 1}, "b": {"x": 2}}
+
+
+# Schemas
+
+
+@pytest.mark.parametrize("path", sorted(SCHEMAS.glob("*.yaml")), ids=lambda path: path.name)
+def test_schemas_describe_every_key_and_refuse_others(path):
+    root = read_yaml(path)
+
+    def check(schema, place):
+        if "properties" in schema:
+            assert schema.get("additionalProperties") is False, place
+        for key, value in schema.get("properties", {}).items():
+            assert "description" in resolved(value, root), f"{place}.{key}"
+        for key in schema.keys() - {"allOf", "if", "then"}:
+            parts = schema[key] if isinstance(schema[key], list) else [schema[key]]
+            for part in parts:
+                if isinstance(part, dict):
+                    check(part, f"{place}.{key}")
+
+    check(root, path.name)
+
+
+def test_defaults_are_filled_in_in_the_order_of_the_schema():
+    schema = read_yaml(SCHEMAS / "query_sets.schema.yaml")
+    given = {"a": {"sampling": {"tries": 5, "count": 2}, "split": "test", "graph": "g"}}
+    sampling = validated(given, schema, "file")["a"]["sampling"]
+    assert list(sampling)[:2] == ["count", "draw"]
+    assert (sampling["count"], sampling["draw"], sampling["tries"]) == (2, "answers", 5)
+    assert given["a"]["sampling"] == {"tries": 5, "count": 2}
+
+
+@pytest.mark.parametrize(
+    ("changes", "expected"),
+    [
+        ({"metric": ["mrr"]}, "unknown key metric (did you mean metrics?); known: name, "),
+        ({"name": 202302}, "name: expected text, found 202302 (YAML does not read it as text"),
+        ({"name": False}, "name: expected text, found False (YAML does not read it as text"),
+        ({"name": "a/b"}, "name: 'a/b' is not allowed; expected: Letters, digits and"),
+        ({"name": ""}, "name: '' is not allowed"),
+        ({"models": [1]}, "models[0]: expected text, found 1"),
+        ({"ties": ["optimist"]}, "ties[0]: unknown value optimist (did you mean optimistic?)"),
+        ({"filters": ["none"]}, "filters[0]: unknown value none; known: observed-and-full, full"),
+        ({"seed": -1}, "seed: -1 is less than the minimum of 0"),
+        ({"shards": "some"}, "shards: "),
+        ({"shards": 0}, "shards: "),
+        ({"keep_predictions": "no"}, "keep_predictions: expected true or false, found no"),
+    ],
+)
+def test_run_files_with_wrong_keys_and_values_are_refused(changes, expected):
+    assert expected in refusal(lambda: run_with(**changes))
+
+
+def test_a_missing_key_is_named_with_its_meaning():
+    schema = read_yaml(SCHEMAS / "query_sets.schema.yaml")
+    message = refusal(validated, {"mine": {"split": "test"}}, schema, "query_sets.yaml")
+    assert message.startswith("query_sets.yaml: mine: the key graph is missing (The graph that")
+
+
+def test_names_in_catalogues_are_checked(tmp_path):
+    yaml_file(tmp_path, '"a/b": r1(s1,f)\n', "shapes.yaml")
+    schema = read_yaml(SCHEMAS / "shapes.schema.yaml")
+    message = refusal(read_catalogue, "shapes", [str(tmp_path)], schema)
+    assert "shapes.yaml: 'a/b' is not allowed; expected: Name of the shape" in message
+
+
+@pytest.mark.parametrize("name", ["FB15k-237-betae", "NELL.v2_x", "m_1-2.3", "0", "a+b"])
+def test_names_may_have_dots_dashes_and_underscores(name):
+    assert run_with(name=name).settings["name"] == name
+
+
+# Names
+
+
+@pytest.mark.parametrize(
+    ("changes", "expected"),
+    [
+        ({"query_sets": ["umls-tset"]}, "unknown query set 'umls-tset' (did you mean umls-test?)"),
+        ({"shapes": ["1p", "9p"]}, "unknown shape '9p'"),
+        ({"models": ["oracel"]}, "unknown model oracel (did you mean oracle?); known: "),
+        ({"metrics": ["mmr"]}, "no metric 'mmr'; known are mrr, mr, hits@K"),
+        ({"metrics": ["hits@0"]}, "hits@0"),
+    ],
+)
+def test_unknown_names_stop_with_the_known_ones(changes, expected):
+    assert expected in refusal(lambda: run_with(**changes))
+
+
+def test_the_message_names_the_file_that_has_the_key(tmp_path):
+    path = yaml_file(tmp_path, "name: mine\nmodels: [nobody]\n")
+    message = refusal(lambda: run_with([path], name="mine", models=["nobody"]))
+    assert message.startswith(f"{path}: models: unknown model nobody")
+    message = refusal(lambda: run_with([path], name="mine", shapes=["9p"]))
+    assert message.startswith("--config: shapes: unknown shape")
+
+
+def test_a_run_without_a_name_of_its_own_is_refused(tmp_path):
+    path = yaml_file(tmp_path, "models: [oracle]\n")
+    assert "run.yaml: the key name is missing" in refusal(lambda: run_with([path]))
+
+
+@pytest.mark.parametrize(
+    ("entry", "expected"),
+    [
+        ("{graph: ulms, split: test}", "mine.graph: unknown graph ulms (did you mean umls?)"),
+        ("{graph: umls, split: test, shapes: [9p]}", "mine.shapes: unknown shape '9p'"),
+        ("{graph: umls, split: test, valid: no}", "mine.valid: expected text, found False"),
+        ("{graph: umls, split: test, valid: umls}", "mine.valid: unknown query set umls (did"),
+        ("{graph: umls, split: test, valid: umls-test}", "expected the split valid of umls"),
+        ("{graph: umls, split: tests}", "mine.split: unknown value tests (did you mean test?)"),
+        ("{graph: umls, split: test, sampling: {n: 3}}", "mine.sampling: unknown key n; known: "),
+    ],
+)
+def test_query_sets_that_do_not_fit_together_are_refused(tmp_path, entry, expected):
+    yaml_file(tmp_path, f"mine: {entry}\n", "query_sets.yaml")
+    assert expected in refusal(lambda: run_with(catalogues=[str(tmp_path)]))
+
+
+def test_a_catalogue_of_ones_own_adds_names_but_replaces_none(tmp_path):
+    yaml_file(tmp_path, "mine: {graph: umls, split: test, seed: 5}\n", "query_sets.yaml")
+    run = run_with(catalogues=[str(tmp_path)], query_sets=["mine", "umls-test"])
+    assert (run.query_sets["mine"]["seed"], run.query_sets["umls-test"]["seed"]) == (5, 0)
+    yaml_file(tmp_path, "umls-test: {graph: umls, split: test}\n", "query_sets.yaml")
+    assert "is taken" in refusal(lambda: run_with(catalogues=[str(tmp_path)]))
+
+
+def test_the_default_run_has_every_embedded_graph_and_its_valid_partner():
+    run = run_with([ROOT / "config" / "config.yaml"])
+    assert run.partners() == ["kinships-valid", "nations-valid", "umls-valid"]
+    assert all(list(run.shards[name]) == ["all"] for name in run.settings["query_sets"])
+    assert run.formulas("umls-test", "all") == {
+        shape: run.shapes[shape] for shape in run.settings["shapes"]
+    }
+
+
+# Shards
+
+
+def test_auto_fills_shards_up_to_the_bound():
+    half = MAX_BYTES // 2
+    sizes = {"a": half, "b": half, "c": 1, "d": half, "e": None, "f": 1}
+    assert shards(sizes, "auto") == {
+        "part-1": ("a", "b"),
+        "part-2": ("c", "d"),
+        "e": ("e",),
+        "f": ("f",),
+    }
+
+
+def test_shards_are_called_by_their_shape_or_all():
+    sizes = dict.fromkeys("abcd", 1)
+    assert shards(sizes, "auto") == {"all": ("a", "b", "c", "d")}
+    assert shards({"a": 1}, "auto") == {"a": ("a",)}
+    assert shards(sizes, "per-shape") == {shape: (shape,) for shape in "abcd"}
+    assert shards(sizes, 3) == {"a": ("a",), "b": ("b",), "part-1": ("c", "d")}
+    assert shards(sizes, 9) == shards(sizes, "per-shape")
+    assert shards({}, 2) == {}
+
+
+def test_a_shape_of_unknown_size_or_above_the_bound_stays_alone():
+    assert shards({"a": None, "b": None}, "auto") == {"a": ("a",), "b": ("b",)}
+    assert shards({"a": 2 * MAX_BYTES, "b": 1}, "auto") == {"a": ("a",), "b": ("b",)}
+
+
+def test_predictions_have_four_bytes_per_entity():
+    assert size(n_queries=5000, n_entities=14505) == 290_100_000
+
+
+def test_a_shape_called_like_a_shard_is_refused():
+    assert "choose another" in refusal(shards, {"part-1": 1, "a": 1, "b": 1, "c": 1}, 3)
+
+
+# The page about the keys
+
+
+def test_the_page_has_the_words_of_the_schemas():
+    page = (ROOT / "config" / "README.md").read_text(encoding="utf-8")
+    assert page == documented(page, SCHEMAS), "run `make docs`"
+
+
+def test_explanations_of_other_rules_are_one_line():
+    schema = {"type": "object", "properties": {"a": {"minItems": 2, "type": "array"}}}
+    assert "a: [] is too short" in refusal(validated, {"a": []}, schema, "file")

@@ -1,0 +1,292 @@
+"""Comparing two runs or result folders."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from clqa.diffs import METRICS_KEYS, compare_results
+from clqa.errors import InputError
+from clqa.fingerprints import fingerprint
+from clqa.keyed_tables import same
+from clqa.listings import MOST, listing
+from diff_results import diff_results, main
+
+COLUMNS = (*METRICS_KEYS, "run", "value", "n_queries", "note")
+PROTOCOL = {
+    "graph": "g1",
+    "queries": "q1",
+    "filter": "observed-and-full",
+    "ties": "pessimistic",
+    "candidates": "all:135",
+    "averaging": "answers>queries>shapes>groups",
+    "missing": "error",
+    "pni": "",
+    "metric_version": "1",
+}
+
+
+def row(value, n_queries=1, note="", run="r", protocol=(), **subject):
+    """A metrics row about MRR of `mlp` on 2p, its protocol changed where `protocol` says so."""
+    protocol = PROTOCOL | dict(protocol)
+    return {
+        **{"graph": "umls", "queries": "umls-test", "split": "test", "shape": "2p", "group": ""},
+        **{"model": "mlp", "seed": "", "metric": "mrr", "inference_graph": "", "stratum": ""},
+        **subject,
+        **{name: protocol[name] for name in ("filter", "ties", "candidates", "averaging", "pni")},
+        "fingerprint": fingerprint(protocol),
+        **{"run": run, "value": value, "n_queries": n_queries, "note": note},
+        "protocol": protocol,
+    }
+
+
+def write_run(folder: Path, rows, tables=(), versions=None, columns=COLUMNS) -> Path:
+    (folder / "tables").mkdir(parents=True)
+    lines = ["\t".join(columns), *("\t".join(str(r[c]) for c in columns) for r in rows)]
+    (folder / "metrics.tsv").write_text("\n".join(lines) + "\n")
+    manifest = {"fingerprints": {r["fingerprint"]: r["protocol"] for r in rows}}
+    (folder / "manifest.json").write_text(json.dumps(manifest))
+    (folder / "versions.json").write_text(json.dumps(versions or {"numpy": "2.4.6"}))
+    for name, text in dict(tables).items():
+        (folder / "tables" / name).write_text(text)
+    return folder
+
+
+@pytest.fixture
+def runs(tmp_path):
+    """Writes the rows of an old and a new run and gives their two folders."""
+
+    def write(old, new, **options):
+        return write_run(tmp_path / "a", old, **options), write_run(tmp_path / "b", new, **options)
+
+    return write
+
+
+def test_the_order_of_rows_columns_and_the_name_of_the_run_do_not_matter(tmp_path):
+    rows = [row(0.3), row(0.4, shape="3p")]
+    old = write_run(tmp_path / "a", rows)
+    renamed = [r | {"run": "other"} for r in reversed(rows)]
+    new = write_run(tmp_path / "b", renamed, columns=tuple(reversed(COLUMNS)))
+    assert compare_results(old, new)["status"] == "equal"
+
+
+def test_numbers_within_the_tolerance_are_equal_and_exactness_can_be_asked_for(runs):
+    old, new = runs([row(0.3)], [row(0.30000000000000004)])
+    assert compare_results(old, new)["status"] == "equal"
+    assert compare_results(old, new, atol=0)["status"] == "different"
+
+
+def test_counts_have_no_tolerance(runs):
+    old, new = runs([row(0.3, n_queries=10)], [row(0.3, n_queries=11)])
+    (change,) = compare_results(old, new, atol=5)["changed"]
+    assert (change["column"], change["old"], change["new"], change["delta"]) == (
+        *("n_queries", 10, 11),
+        1.0,
+    )
+
+
+def test_a_change_is_shown_by_its_raw_delta_not_by_that_of_rounded_cells(runs):
+    old, new = runs([row(0.30735)], [row(0.30824)])
+    diff = compare_results(old, new)
+    (change,) = diff["changed"]
+    assert change["delta"] == pytest.approx(0.00089, abs=1e-15)
+    assert "0.30735 -> 0.30824, delta +0.00089 (+0.09 points)" in listing(diff)
+
+
+def test_added_and_removed_rows_are_listed_by_key_with_their_values(runs):
+    old, new = runs([row(0.3), row(0.1, shape="3p")], [row(0.3), row(0.2, shape="2i")])
+    diff = compare_results(old, new)
+    assert [(e["key"]["shape"], e["values"]["value"]) for e in diff["removed"]] == [("3p", 0.1)]
+    assert [(e["key"]["shape"], e["values"]["value"]) for e in diff["added"]] == [("2i", 0.2)]
+    assert diff["changed"] == []
+
+
+def test_a_value_that_became_undefined_is_a_change_with_its_note(runs):
+    old, new = runs([row(0.3)], [row("", note="no query has a hard answer")])
+    diff = compare_results(old, new)
+    assert [(c["column"], c["old"], c["new"], c["delta"]) for c in diff["changed"]] == [
+        ("value", 0.3, None, None),
+        ("note", None, "no query has a hard answer", None),
+    ]
+    assert "0.3 -> nothing" in listing(diff)
+
+
+@pytest.mark.parametrize("value", ["nan", "inf"])
+def test_values_that_are_no_numbers_stay_strict_json(runs, value, tmp_path):
+    old, new = runs([row(0.3)], [row(value)])
+    diff_results(old, new, path_to_json=tmp_path / "diff.json")
+    content = json.loads((tmp_path / "diff.json").read_text(), parse_constant=pytest.fail)
+    assert content["changed"][0]["new"] == value
+    assert content["changed"][0]["delta"] is None
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [("filter", "none"), ("ties", "optimistic"), ("candidates", "sampled:51"), ("queries", "q2")],
+)
+def test_another_protocol_is_refused_by_the_name_of_its_field(runs, capsys, field, value):
+    old, new = runs([row(0.5)], [row(1.0, protocol={field: value})])
+    assert main([str(old), str(new)]) == 2
+    captured = capsys.readouterr()
+    assert captured.err.startswith(f"protocol differs: {field} (")
+    assert captured.err.count("\n") == 1
+    assert captured.out == ""
+
+
+def test_raw_against_filtered_is_shown_with_both_values_under_a_banner_when_forced(runs, capsys):
+    old, new = runs([row(0.5, protocol={"filter": "none"})], [row(1.0)])
+    assert main([str(old), str(new), "--force"]) == 1
+    out = capsys.readouterr().out
+    assert "PROTOCOL DIFFERS: filter" in out
+    assert "0.5 -> 1.0, delta +0.5" in out
+    assert "none | observed-and-full" in out
+
+
+def test_fifty_sampled_candidates_do_not_compare_with_ten_thousand(runs):
+    old, new = runs(
+        [row(0.009901, protocol={"candidates": "all:10000"})],
+        [row(0.8, protocol={"candidates": "sampled:51"})],
+    )
+    assert compare_results(old, new)["protocol"] == ["candidates"]
+
+
+def test_a_further_tie_policy_is_added_and_no_clash(runs):
+    more = row(0.6, protocol={"ties": "optimistic"})
+    old, new = runs([row(0.5)], [row(0.5), more])
+    diff = compare_results(old, new)
+    assert (diff["status"], len(diff["added"]), diff["clashes"]) == ("different", 1, [])
+
+
+def test_several_policies_are_matched_with_those_that_differ_least(runs):
+    policies = ("pessimistic", "optimistic")
+    old, new = runs(
+        [row(0.5, protocol={"ties": ties}) for ties in policies],
+        [row(0.5, protocol={"ties": ties, "filter": "full-only"}) for ties in policies],
+    )
+    diff = compare_results(old, new)
+    assert diff["protocol"] == ["filter"]
+    assert len(diff["clashes"]) == 2
+
+
+def test_without_manifests_the_columns_tell_what_differs(runs):
+    old, new = runs([row(0.5)], [row(1.0, protocol={"filter": "none"})])
+    (old / "manifest.json").unlink()
+    assert compare_results(old, new)["protocol"] == ["filter"]
+
+
+def test_versions_are_shown_and_not_compared(tmp_path):
+    old = write_run(tmp_path / "a", [row(0.3)], versions={"numpy": "2.4.5", "python": "3.11"})
+    new = write_run(tmp_path / "b", [row(0.3)], versions={"numpy": "2.4.6", "python": "3.11"})
+    diff = compare_results(old, new)
+    assert diff["status"] == "equal"
+    assert "versions numpy 2.4.5 -> 2.4.6" in listing(diff)
+
+
+def test_tables_are_compared_by_key_and_column_name(tmp_path):
+    old = {"headline.tsv": "model\t1p\t2p\nmlp\t0.5\t0.25\nrnn\t0.5\t\n", "gone.tsv": "model\n"}
+    new = {"headline.tsv": "model\t2p\t1p\nrnn\t\t0.5\nmlp\t0.3\t0.5\n"}
+    diff = compare_results(
+        write_run(tmp_path / "a", [row(0.3)], tables=old),
+        write_run(tmp_path / "b", [row(0.3)], tables=new),
+    )
+    (change,) = diff["changed"]
+    assert (change["table"], change["key"]) == ("tables/headline.tsv", {"model": "mlp"})
+    assert (change["column"], change["old"], change["new"]) == ("2p", 0.25, 0.3)
+    assert diff["removed"] == [{"run": "b", "table": "tables/gone.tsv"}]
+
+
+def test_result_folders_pair_their_runs_by_name(tmp_path):
+    for side, names in (("a", ("one", "two")), ("b", ("two", "three"))):
+        for name in names:
+            write_run(tmp_path / side / "runs" / name, [row(0.3)])
+    diff = compare_results(tmp_path / "a", tmp_path / "b")
+    assert diff["removed"] == [{"run": "one"}]
+    assert diff["added"] == [{"run": "three"}]
+    assert diff["changed"] == []
+
+
+def test_a_run_folder_is_compared_with_its_namesake_in_a_result_folder(tmp_path):
+    run = write_run(tmp_path / "elsewhere" / "two", [row(0.3)])
+    for name in ("one", "two"):
+        write_run(tmp_path / "b" / "runs" / name, [row(0.3 if name == "two" else 0.9)])
+    assert compare_results(run, tmp_path / "b")["status"] == "equal"
+    stranger = write_run(tmp_path / "four", [row(0.3)])
+    with pytest.raises(InputError, match="several runs"):
+        compare_results(stranger, tmp_path / "b")
+
+
+def test_both_folders_empty_of_rows_are_equal(runs):
+    assert compare_results(*runs([], []))["status"] == "equal"
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("metrics.tsv", ""),
+        ("metrics.tsv", "graph\tvalue\numls\t1\n"),
+        ("metrics.tsv", "\xff"),
+        ("manifest.json", "{"),
+        ("versions.json", "[]"),
+        ("tables/headline.tsv", "model\t1p\nmlp\t1\t2\n"),
+        ("tables/headline.tsv", "model\t1p\nmlp\t1\nmlp\t2\n"),
+        ("tables/headline.tsv", "model\t1p\nmlp\t0."),
+    ],
+)
+def test_a_malformed_file_is_an_error_of_one_line(runs, capsys, name, content):
+    old, new = runs([row(0.3)], [row(0.3)], tables={"headline.tsv": "model\t1p\nmlp\t1\n"})
+    (new / name).write_text(content, encoding="latin-1")
+    assert main([str(old), str(new)]) == 2
+    captured = capsys.readouterr()
+    assert captured.err.startswith("error: ")
+    assert name in captured.err
+    assert captured.err.count("\n") == 1
+
+
+@pytest.mark.parametrize("missing", ["no-such-folder", "empty"])
+def test_a_missing_folder_or_one_without_a_run_is_an_error(runs, tmp_path, capsys, missing):
+    old, _ = runs([row(0.3)], [row(0.3)])
+    (tmp_path / "empty").mkdir()
+    assert main([str(old), str(tmp_path / missing)]) == 2
+    assert missing in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("text", ["-1", "nan", "inf", "x"])
+def test_a_tolerance_that_is_no_tolerance_is_refused(text, capsys):
+    with pytest.raises(SystemExit) as stop:
+        main(["a", "b", f"--atol={text}"])
+    assert stop.value.code == 2
+    assert "give 0 or a positive number" in capsys.readouterr().err
+
+
+def test_long_lists_are_cut_with_the_largest_changes_first(runs):
+    n_rows = MOST + 5
+    old, new = runs(
+        [row(0.0, shape=f"s{i}") for i in range(n_rows)],
+        [row((i + 1) / 100, shape=f"s{i}") for i in range(n_rows)],
+    )
+    text = listing(compare_results(old, new))
+    assert "... and 5 more" in text
+    assert text.index(f"s{n_rows - 1} ") < text.index(f"s{n_rows - 2} ")
+
+
+def test_the_script_runs_by_itself_without_heavy_imports(runs):
+    old, new = runs([row(0.3)], [row(0.4)])
+    script = Path(__file__).parent.parent / "scripts" / "diff_results.py"
+    done = subprocess.run([sys.executable, script, old, new], capture_output=True, text=True)
+    assert done.returncode == 1
+    assert "1 changed" in done.stdout
+    code = "import sys, diff_results; print([m for m in ('numpy', 'pandas') if m in sys.modules])"
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, cwd=script.parent
+    )
+    assert done.stdout.strip() == "[]"
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "expected"),
+    [("0.5", "0.5000000001", True), ("0.5", "0.6", False), ("5", "5.0", True), ("", "0", False)],
+)
+def test_cells_agree_as_numbers(old, new, expected):
+    assert same(old, new, 1e-9) is expected

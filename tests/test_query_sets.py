@@ -1,0 +1,141 @@
+"""Tables of queries and answers on disk, and the ids of queries."""
+
+import hashlib
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from clqa.errors import InputError
+from clqa.formulas import canonical, parse
+from clqa.query_sets import (
+    Answers,
+    Queries,
+    canonical_groundings,
+    query_ids,
+    read_answers,
+    read_queries,
+    set_hash,
+    write_answers,
+    write_queries,
+)
+from clqa.ragged import ragged
+from clqa.tables import write_table
+from strategies import formulas, groundings
+
+FORMULAS = {"up": "(r1(s1,e1)|r2(s2,e1))&r3(e1,f)", "1p": "r1(s1,f)", "2p": "r1(s1,e1)&r2(e1,f)"}
+METADATA = {
+    "graph": "g",
+    "vocabulary": "v",
+    "n_entities": 9,
+    "split": "test",
+    "formulas": FORMULAS,
+    "queries": "q",
+}
+
+
+def batch(shape, *rows):
+    n_constants, n_relations = {"up": (2, 3), "1p": (1, 1), "2p": (1, 2)}[shape]
+    rows = np.array(rows, np.int32).reshape(len(rows), n_constants + n_relations)
+    anchors, relations = rows[:, :n_constants], rows[:, n_constants:]
+    return Queries(query_ids("g", parse(FORMULAS[shape]), anchors, relations), anchors, relations)
+
+
+SHAPES = {
+    "up": batch("up", [3, 4, 0, 1, 2], [5, 4, 1, 1, 0]),
+    "1p": batch("1p", [7, 2]),
+    "2p": batch("2p"),
+}
+
+
+def test_queries_come_back_in_the_order_of_the_file(tmp_path):
+    path = tmp_path / "queries.parquet"
+    write_queries(path, SHAPES, METADATA, source="sampled")
+    found = read_queries(path)
+    assert found.metadata == METADATA
+    assert list(found.shapes) == ["up", "1p", "2p"]
+    for shape, expected in SHAPES.items():
+        for column, values in zip(found.shapes[shape], expected, strict=True):
+            assert column.tolist() == values.tolist()
+            assert column.shape == values.shape
+
+
+def test_answers_come_back_with_their_links(tmp_path):
+    path = tmp_path / "answers.parquet"
+    shapes = {
+        "up": Answers(
+            SHAPES["up"].query_ids,
+            ragged([[1, 2], []]),
+            ragged([[5], [3, 0]]),
+            ragged([[], [8]]),
+            np.array([2, 1, 1], np.uint8),
+        ),
+        "1p": Answers(SHAPES["1p"].query_ids, *[ragged([[]])] * 3, links=np.empty(0, np.uint8)),
+        "2p": Answers(SHAPES["2p"].query_ids, *[ragged([])] * 3, links=np.empty(0, np.uint8)),
+    }
+    write_answers(path, shapes, METADATA)
+    found = read_answers(path)
+    assert found.metadata["observed"] == ["train", "valid"]
+    assert list(found.shapes) == ["up", "1p", "2p"]
+    for shape, expected in shapes.items():
+        ours = found.shapes[shape]
+        assert ours.links.tolist() == expected.links.tolist()
+        for name in ("easy", "hard", "retracted"):
+            rows, wanted = getattr(ours, name), getattr(expected, name)
+            assert rows.offsets.tolist() == wanted.offsets.tolist()
+            assert rows.values.tolist() == wanted.values.tolist()
+
+
+def test_the_same_content_gives_the_same_bytes(tmp_path):
+    for name in ("a", "b"):
+        write_queries(tmp_path / name, SHAPES, METADATA, source="sampled")
+    assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
+
+
+def test_the_id_is_the_digest_of_graph_formula_and_canonical_grounding():
+    text = b"g\nr1(s1,f)\n" + np.array([7, 2], "<i4").tobytes()
+    assert SHAPES["1p"].query_ids.tolist() == [hashlib.sha256(text).hexdigest()[:20]]
+
+
+@settings(deadline=None)
+@given(st.data())
+def test_the_id_ignores_the_order_of_like_branches(data):
+    formula = data.draw(formulas())
+    anchors, relations = data.draw(groundings(formula))
+    _, orders = canonical(formula)
+    own = np.concatenate([anchors, relations], axis=1)
+    order = orders[data.draw(st.integers(0, len(orders) - 1))]
+    moved = np.empty_like(own)
+    moved[:, orders[0]] = own[:, order]
+    n = anchors.shape[1]
+    ids = query_ids("g", formula, anchors, relations)
+    assert query_ids("g", formula, moved[:, :n], moved[:, n:]).tolist() == ids.tolist()
+
+
+def test_the_canonical_grounding_is_the_smallest_one():
+    _, orders = canonical(parse("r1(s1,f)&r2(s2,f)&r3(s3,f)"))
+    rows = canonical_groundings(orders, np.array([[9, 4, 4]]), np.array([[1, 3, 2]]))
+    assert rows.tolist() == [[4, 4, 9, 2, 3, 1]]
+
+
+def test_the_hash_of_a_set_does_not_depend_on_shards():
+    assert set_hash(["b", "a", "c"]) == set_hash(["a", "b", "c"])
+    assert set_hash(["a"]) != set_hash(["a", "b"])
+
+
+def test_a_table_of_something_else_is_refused(tmp_path):
+    path = tmp_path / "other.parquet"
+    write_table(path, pa.table({"query_id": ["a"]}), METADATA)
+    with pytest.raises(InputError, match=r"other.parquet: a table without the column 'shape'"):
+        read_queries(path)
+
+
+@pytest.mark.parametrize("keep", [0, 3, 100])
+def test_a_cut_table_is_refused_by_name(tmp_path, keep):
+    path = tmp_path / "queries.parquet"
+    write_queries(path, SHAPES, METADATA, source="sampled")
+    path.write_bytes(path.read_bytes()[:keep])
+    with pytest.raises(InputError, match=r"queries.parquet: not a readable Parquet table"):
+        read_queries(path)

@@ -1,0 +1,512 @@
+"""Metrics, tables and the page of a run."""
+
+import json
+import re
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+
+from assemble_report import assemble_report
+from clqa.averages import shape_average
+from clqa.diffs import METRICS_KEYS
+from clqa.errors import InputError
+from clqa.files import sha256_of
+from clqa.fingerprints import FIELDS, fingerprint
+from clqa.formulas import parse
+from clqa.keyed_tables import KeyedTable, read_keyed_table, write_tsv
+from clqa.reports import Row, negation_reading
+from clqa.roundings import points, rounded
+from clqa.scopes import Scope, key_of
+from clqa.typesetting import latex, markdown
+from clqa.wide_tables import by_links, effects, headline, suspects, tie_rates
+from diff_results import diff_results
+from synthetic_runs import FORMULAS, configuration, write_run
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory):
+    """A result folder with one small run, and what it was made from."""
+    folder = tmp_path_factory.mktemp("results")
+    given = write_run(folder)
+    assemble_report(**given)
+    return folder / "runs" / "small", given
+
+
+@pytest.fixture(scope="module")
+def metrics(made) -> KeyedTable:
+    return read_keyed_table(made[0] / "metrics.tsv", METRICS_KEYS)
+
+
+def cells(metrics, column, **asked):
+    """A column of all metrics rows that agree with `asked`."""
+    found = []
+    for key, row in metrics.rows.items():
+        named = dict(zip((*metrics.keys, *metrics.columns), (*key, *row), strict=True))
+        if all(named[name] == value for name, value in asked.items()):
+            found.append(named[column])
+    return found
+
+
+HEADLINE = {"metric": "mrr", "ties": "pessimistic", "filter": "observed-and-full", "stratum": ""}
+
+
+def test_metrics_have_the_columns_that_others_rely_on(made):
+    header = (made[0] / "metrics.tsv").read_text().split("\n", 1)[0]
+    assert header == (
+        "run graph queries split shape group model seed metric ties filter candidates averaging "
+        "inference_graph pni stratum value lower upper n_queries n_answers n_skipped fingerprint "
+        "reference note"
+    ).replace(" ", "\t")
+
+
+def test_a_shape_is_the_mean_over_its_queries_and_a_group_over_its_shapes(metrics):
+    shapes = [
+        float(*cells(metrics, "value", shape=shape, model="walker", **HEADLINE))
+        for shape in ("1p", "2p", "2i", "2u")
+    ]
+    (group,) = cells(metrics, "value", group="EPFO", model="walker", **HEADLINE)
+    assert float(group) == pytest.approx(sum(shapes) / 4, abs=1e-15)
+
+
+def test_the_oracle_is_always_first(metrics):
+    assert set(cells(metrics, "value", metric="mrr", model="oracle", stratum="")) == {"1.0"}
+
+
+def test_a_constant_scores_by_its_closed_form_under_each_policy(tmp_path):
+    given = write_run(tmp_path, hard={shape: [1] * 4 for shape in FORMULAS})
+    assemble_report(**given)
+    table = read_keyed_table(given["path_to_metrics"], METRICS_KEYS)
+    asked = {**HEADLINE, "model": "flat", "shape": "1p"}
+    assert cells(table, "value", **asked) == [repr(1 / 50)]
+    assert cells(table, "value", **asked | {"ties": "optimistic"}) == ["1.0"]
+    expected = sum(1 / rank for rank in range(1, 51)) / 50
+    (value,) = cells(table, "value", **asked | {"ties": "expected"})
+    assert float(value) == pytest.approx(expected, abs=1e-15)
+
+
+def test_values_are_stored_in_full(metrics):
+    values = [text for text in cells(metrics, "value", stratum="") if "." in text]
+    assert all(repr(float(text)) == text for text in values)
+    assert max(len(text) for text in values) > 15
+
+
+def test_a_query_without_hard_answers_is_skipped_and_counted(tmp_path):
+    given = write_run(tmp_path, hard={"2p": [2, 0, 1]})
+    assemble_report(**given)
+    table = read_keyed_table(given["path_to_metrics"], METRICS_KEYS)
+    asked = {**HEADLINE, "shape": "2p", "model": "oracle"}
+    counts = [cells(table, name, **asked) for name in ("value", "n_queries", "n_skipped")]
+    assert counts == [["1.0"], ["2"], ["1"]]
+
+
+@pytest.fixture(scope="module")
+def unanswered(tmp_path_factory):
+    """A run in which no query of 2u has a hard answer."""
+    given = write_run(tmp_path_factory.mktemp("results"), hard={"2u": [0, 0]})
+    assemble_report(**given)
+    return given
+
+
+def test_a_shape_of_nothing_but_such_queries_is_undefined_with_its_reason(unanswered):
+    table = read_keyed_table(unanswered["path_to_metrics"], METRICS_KEYS)
+    asked = {**HEADLINE, "shape": "2u", "model": "walker"}
+    found = [cells(table, name, **asked) for name in ("value", "n_queries", "n_skipped", "note")]
+    assert found == [[""], ["0"], ["2"], ["no query has a hard answer"]]
+
+
+def test_a_group_with_a_missing_shape_has_no_average_and_says_which(unanswered):
+    table = read_keyed_table(unanswered["path_to_metrics"], METRICS_KEYS)
+    asked = {**HEADLINE, "model": "walker"}
+    assert cells(table, "value", group="EPFO", **asked) == [""]
+    assert cells(table, "note", group="EPFO", **asked) == ["no value for 2u"]
+    assert cells(table, "value", group="negation", **asked) != [""]
+
+
+def test_the_page_shows_a_dash_and_the_reason(unanswered):
+    page = unanswered["path_to_report"].read_text()
+    assert 'title="undefined: no query has a hard answer">–</td>' in page
+    assert "EPFO (4): no value for 2u" in page
+    assert "nan" not in re.sub(r"<svg.*?</svg>", "", page, flags=re.S).lower().split()
+
+
+def test_strata_hold_only_answers_of_that_many_links(metrics):
+    asked = {**HEADLINE, "model": "walker", "shape": "2p"}
+    whole, one, two = (
+        int(*cells(metrics, "n_answers", **asked | {"stratum": stratum}))
+        for stratum in ("", "links=1", "links=2")
+    )
+    assert whole == one + two
+    assert cells(metrics, "note", **asked | {"stratum": "links=2", "shape": "1p"}) == [
+        "no hard answer needs 2 missing links"
+    ]
+
+
+def test_fingerprints_are_those_of_the_protocols_in_the_manifest(made, metrics):
+    manifest = json.loads((made[0] / "manifest.json").read_text())
+    assert set(cells(metrics, "fingerprint")) == set(manifest["fingerprints"])
+    for name, protocol in manifest["fingerprints"].items():
+        assert set(protocol) == set(FIELDS)
+        assert fingerprint(protocol) == name
+
+
+@pytest.mark.parametrize("column", ["ties", "filter"])
+def test_another_tie_policy_or_filter_is_another_fingerprint(metrics, column):
+    names = {}
+    for value in set(cells(metrics, column, metric="mrr")):
+        rest = HEADLINE | {column: value}
+        names[value] = cells(metrics, "fingerprint", shape="1p", model="walker", **rest)[0]
+    assert len(set(names.values())) == len(names) > 1
+
+
+@pytest.mark.parametrize(
+    ("formula", "reading"),
+    [
+        ("r3(s2,f)&!(r1(s1,e1)&r2(e1,f))", "not-exists"),
+        ("r1(s1,e1)&!r2(e1,f)&r3(s2,f)", "exists-not"),
+        ("r1(s1,f)&!r2(s2,f)", ""),
+        ("r1(s1,e1)&!r2(s2,e1)&r3(e1,f)", ""),
+        ("!(!r1(s1,e1)&!r2(s2,e1))&r3(e1,f)", ""),
+    ],
+)
+def test_the_reading_of_a_negated_chain_comes_from_the_formula(formula, reading):
+    assert negation_reading(parse(formula)) == reading
+
+
+def test_json_results_are_strict(made):
+    for name in ("manifest.json", "versions.json"):
+        json.loads((made[0] / name).read_text(), parse_constant=pytest.fail)
+
+
+def test_the_manifest_lists_every_file_that_was_read(made):
+    folder, given = made
+    files = json.loads((folder / "manifest.json").read_text())["files"]
+    results = folder.parents[1]
+    read = [path for kind in given for path in _paths(given[kind]) if kind.startswith("paths_")]
+    assert files == {path.relative_to(results).as_posix(): sha256_of(path) for path in read}
+
+
+def _paths(value):
+    return value.values() if isinstance(value, dict) else ()
+
+
+def test_a_file_that_is_a_link_into_a_cache_keeps_its_own_name(tmp_path):
+    given = write_run(tmp_path / "results")
+    cached = (tmp_path / "cache").with_suffix(".json")
+    summary = given["paths_to_summaries"]["toy"]
+    summary.rename(cached)
+    summary.symlink_to(cached)
+    assemble_report(**given)
+    assert "graphs/toy/summary.json" in json.loads(given["path_to_manifest"].read_text())["files"]
+
+
+def test_versions_name_what_the_numbers_depend_on(made):
+    versions = json.loads((made[0] / "versions.json").read_text())
+    assert {"python", "numpy", "snakemake", "clqa", "commit"} <= set(versions)
+
+
+def test_no_machine_and_no_time_is_in_the_results(made):
+    folder, given = made
+    for path in (path for path in folder.rglob("*") if path.is_file()):
+        text = path.read_text()
+        assert str(given["path_to_metrics"].parents[3]) not in text
+        assert str(Path.home()) not in text
+        assert not re.search(r"20\d\d-\d\d-\d\d", text)
+
+
+def test_no_order_of_the_inputs_changes_a_byte(made, tmp_path):
+    folder, _ = made
+    given = write_run(tmp_path)
+    for name, value in given.items():
+        if name.startswith("paths_"):
+            given[name] = dict(reversed(value.items()))
+    assemble_report(**given)
+    again = given["path_to_metrics"].parent
+    names = sorted(path.relative_to(folder) for path in folder.rglob("*") if path.is_file())
+    assert names == sorted(p.relative_to(again) for p in again.rglob("*") if p.is_file())
+    for name in names:
+        assert (again / name).read_bytes() == (folder / name).read_bytes(), name
+
+
+def test_a_run_equals_itself(made):
+    assert diff_results(made[0], made[0])["status"] == "equal"
+
+
+def test_a_file_from_outside_the_result_folder_is_refused(tmp_path):
+    given = write_run(tmp_path / "results")
+    given["path_to_manifest"] = tmp_path / "other" / "runs" / "small" / "manifest.json"
+    with pytest.raises(InputError, match="not in the result folder"):
+        assemble_report(**given)
+
+
+# The page
+
+
+class Page(HTMLParser):
+    """Collects what a page refers to, its ids, and whether its elements are closed in order."""
+
+    VOID = frozenset({"meta", "br", "hr", "img", "input", "link"})
+
+    def __init__(self, text):
+        super().__init__()
+        self.references, self.ids, self.open = [], [], []
+        self.feed(text)
+
+    def handle_starttag(self, tag, attributes):
+        for name, value in attributes:
+            if name in ("src", "href", "xlink:href", "srcset", "action", "data"):
+                self.references.append(value)
+            if name == "id":
+                self.ids.append(value)
+        if tag not in self.VOID:
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag, attributes):
+        self.handle_starttag(tag, attributes)
+        if tag not in self.VOID:
+            self.open.pop()
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag, f"</{tag}>"
+
+
+def test_the_page_asks_the_network_for_nothing(made):
+    text = (made[0] / "report.html").read_text()
+    assert "http:" not in text
+    assert "https:" not in text
+    assert "@import" not in text
+    assert "<script" not in text
+    assert all(url.startswith("#") for url in re.findall(r"url\(([^)]*)\)", text))
+    own = {"metrics.tsv", "manifest.json", "versions.json", "tables/"}
+    assert {ref for ref in Page(text).references if not ref.startswith("#")} <= own
+
+
+def test_the_page_is_well_formed_and_its_inner_links_lead_somewhere(made):
+    page = Page((made[0] / "report.html").read_text())
+    assert page.open == []
+    assert len(page.ids) == len(set(page.ids))
+    assert {ref[1:] for ref in page.references if ref.startswith("#")} <= set(page.ids)
+
+
+def test_the_page_shows_the_protocol(made, metrics):
+    text = (made[0] / "report.html").read_text()
+    for shown in ("9" * 12, "pessimistic", "observed-and-full", "all:50", "numpy", "seed: 3"):
+        assert shown in text
+    assert cells(metrics, "fingerprint", shape="1p", **HEADLINE)[0] in text
+
+
+def test_the_page_names_shapes_of_which_queries_are_missing(made):
+    text = (made[0] / "report.html").read_text()
+    assert "pni on toy-test (6 of 7)" in text
+
+
+def test_a_name_that_looks_like_markup_is_shown_as_text(tmp_path):
+    given = write_run(tmp_path)
+    given["query_sets"]["toy-test"]["sampling"]["draw"] = "<b>&"
+    assemble_report(**given)
+    assert "draw: &lt;b&gt;&amp;" in given["path_to_report"].read_text()
+
+
+# Tables to read
+
+CONTROLS = {"mlp": False, "rnn": False, "oracle": True}
+
+
+def scope(values, metric="mrr", **options):
+    """A scope of made-up numbers: values by (model, shape or group), or by these and more."""
+    rows = {}
+    for (model, subject, *rest), value in values.items():
+        where = dict(zip(("ties", "stratum", "filter", "metric"), rest, strict=False))
+        row = _row(model, subject, value, where | {"metric": where.get("metric", metric)})
+        rows[key_of(row)] = row
+    shapes = {shape: parse(FORMULAS[shape]) for shape in options.get("shapes", ("1p", "2p"))}
+    models = {model: CONTROLS[model] for model in dict.fromkeys(key[0] for key in values)}
+    return Scope("toy", shapes, models, metric, "pessimistic", "observed-and-full", rows)
+
+
+def _row(model, subject, value, where):
+    is_group = subject in ("EPFO", "negation")
+    empty = dict.fromkeys(Row._fields, "")
+    return Row(
+        **empty
+        | {"ties": "pessimistic", "filter": "observed-and-full", **where}
+        | {"model": model, "value": value, "n_queries": 1, "n_answers": 1}
+        | {"group": subject if is_group else "", "shape": "" if is_group else subject}
+        | {"note": "" if value is not None else "no value for 2p"}
+    )
+
+
+def test_the_best_value_is_found_among_raw_values_not_among_rounded_ones():
+    table = headline(scope({("mlp", "1p"): 0.30735, ("rnn", "1p"): 0.30741}))
+    assert [(c.cells[0].text, c.cells[0].is_best) for c in table.lines] == [
+        ("30.7", False),
+        ("30.7", True),
+    ]
+
+
+def test_controls_do_not_compete_for_the_best_value():
+    table = headline(scope({("mlp", "1p"): 0.3, ("oracle", "1p"): 1.0}))
+    assert [line.cells[0].is_best for line in table.lines] == [True, False]
+
+
+def test_equal_best_values_are_both_marked():
+    table = headline(scope({("mlp", "1p"): 0.3, ("rnn", "1p"): 0.3}))
+    assert [line.cells[0].is_best for line in table.lines] == [True, True]
+
+
+def test_the_lowest_mean_rank_is_best_and_is_no_share():
+    table = headline(scope({("mlp", "1p"): 12.25, ("rnn", "1p"): 3.5}, metric="mr"))
+    assert [(c.cells[0].text, c.cells[0].is_best) for c in table.lines] == [
+        ("12.2", False),
+        ("3.5", True),
+    ]
+
+
+def test_an_undefined_value_is_never_best():
+    table = headline(scope({("mlp", "1p"): None}))
+    assert (table.lines[0].cells[0].text, table.lines[0].cells[0].is_best) == ("–", False)
+
+
+def test_an_average_says_over_how_many_shapes_it_was_taken():
+    values = {("mlp", subject): 0.5 for subject in ("1p", "2p", "2in", "EPFO", "negation")}
+    table = headline(scope(values, shapes=("2in", "1p", "2p")))
+    assert [column.label for column in table.columns] == [
+        *("1p", "2p", "EPFO (2)"),
+        *("2in", "negation (1)"),
+    ]
+    assert table.columns[2].title == "mean over 1p, 2p"
+
+
+def test_tables_are_made_by_key_whatever_the_order_of_rows():
+    values = {("mlp", "1p"): 0.1, ("mlp", "2p"): 0.2, ("rnn", "1p"): 0.3, ("rnn", "2p"): 0.4}
+    one = scope(values)
+    other = one._replace(numbers=dict(reversed(one.numbers.items())))
+    assert headline(one) == headline(other)
+
+
+def test_strata_come_in_the_order_of_their_numbers():
+    values = {("mlp", "1p", "pessimistic", f"links={number}"): 0.1 for number in (10, 2, 1)}
+    table = by_links(scope(values))
+    assert [line.stratum for line in table.lines] == ["links=1", "links=2", "links=10"]
+
+
+def test_a_tie_rate_is_marked_where_ties_move_the_headline_by_more_than_half_a_point():
+    values = {
+        ("mlp", "1p", "", "", "observed-and-full", "tie_rate"): 0.9,
+        ("mlp", "1p", "pessimistic"): 0.300,
+        ("mlp", "1p", "optimistic"): 0.306,
+        ("mlp", "2p", "", "", "observed-and-full", "tie_rate"): 0.9,
+        ("mlp", "2p", "pessimistic"): 0.300,
+        ("mlp", "2p", "optimistic"): 0.304,
+    }
+    made_up = scope(values)
+    cells_of_mlp = tie_rates(made_up).lines[0].cells
+    assert [cell.is_suspect for cell in cells_of_mlp[:2]] == [True, False]
+    assert [(model, column.name) for model, column, _ in suspects(made_up)] == [("mlp", "1p")]
+
+
+def test_other_protocols_stand_beside_the_primary_one():
+    values = {
+        ("mlp", "EPFO", "pessimistic"): 0.3,
+        ("mlp", "EPFO", "optimistic"): 0.5,
+        ("mlp", "EPFO", "pessimistic", "", "full-only"): 0.2,
+        ("mlp", "EPFO", "optimistic", "", "full-only"): 0.4,
+    }
+    table = effects(scope(values))
+    labels = [column.label for column in table.columns]
+    assert labels == ["pessimistic", "optimistic", "pessimistic, full-only"]
+    assert [cell.text for cell in table.lines[0].cells] == ["30.0", "50.0", "20.0"]
+
+
+def test_markdown_and_latex_round_half_to_even_and_say_so():
+    table = headline(scope({("mlp", "1p"): 0.1225, ("mlp", "2p"): None, ("mlp", "EPFO"): None}))
+    text = markdown(table)
+    assert "| model | 1p | 2p | EPFO (2) |" in text
+    assert "| mlp | **12.2** | – | – |" in text
+    assert "half to even" in text
+    assert "Undefined: 2p: no value for 2p" in text
+    text = latex(table)
+    assert r"mlp & \textbf{12.2} & -- & -- \\" in text
+    assert r"\begin{tabular}{lrrr}" in text
+
+
+def test_latex_escapes_what_names_may_hold():
+    made_up = scope({("mlp", "1p"): 0.5})
+    made_up = made_up._replace(models={"m_1-2.3": False}, numbers={})
+    assert r"m\_1-2.3 &" in latex(headline(made_up))
+
+
+def test_tables_of_the_run_hold_values_as_stored(made, metrics):
+    table = read_keyed_table(made[0] / "tables" / "mrr-toy-test.tsv", ("model",))
+    row = dict(zip(table.columns, table.rows[("walker",)], strict=True))
+    (value,) = cells(metrics, "value", shape="2in", model="walker", **HEADLINE)
+    assert row["2in"] == value
+    (value,) = cells(metrics, "value", group="negation", model="walker", **HEADLINE)
+    assert row["negation"] == value
+
+
+def test_every_wide_table_is_there_in_three_forms(made):
+    names = {path.stem for path in (made[0] / "tables").glob("*.tex")}
+    assert {"overview", "mrr-toy-test", "links-toy-test", "ties-toy-test"} <= names
+    assert names == {path.stem for path in (made[0] / "tables").glob("*.md")}
+    plain = {"answers", "graphs", "sampling"}
+    assert {path.stem for path in (made[0] / "tables").glob("*.tsv")} == names | plain
+
+
+def test_a_run_of_one_model_that_is_a_control_has_no_best(tmp_path):
+    given = write_run(tmp_path, configuration(models=("oracle",), shapes=("2in",)))
+    assemble_report(**given)
+    assert "**" not in (given["path_to_tables"] / "mrr-toy-test.md").read_text().split("\n", 1)[1]
+
+
+def test_a_run_with_optimistic_ties_alone_can_be_shown(tmp_path):
+    run = configuration() | {"ties": ["optimistic"], "filters": ["full-only"], "metrics": ["mr"]}
+    given = write_run(tmp_path, run)
+    assemble_report(**given)
+    assert "1 is always first, and lower is better" in given["path_to_report"].read_text()
+
+
+def test_query_sets_may_have_different_shapes(tmp_path):
+    one = write_run(tmp_path, configuration(("toy-test",), shapes=("1p", "2in")))
+    other = write_run(tmp_path, configuration(("more-test",), shapes=("2p", "2u")))
+    given = {
+        name: value | other[name] if name.startswith(("paths", "query_sets")) else value
+        for name, value in one.items()
+    }
+    given["run"] = configuration(("toy-test", "more-test"), shapes=("1p", "2p", "2u", "2in"))
+    assemble_report(**given)
+    header = (given["path_to_tables"] / "mrr-more-test.tsv").read_text().split("\n", 1)[0]
+    assert header.split("\t") == ["stratum", "model", "2p", "2u", "EPFO"]
+    header = (given["path_to_tables"] / "overview.tsv").read_text().split("\n", 1)[0]
+    assert header.split("\t")[2:] == ["toy-test EPFO", "toy-test negation", "more-test EPFO"]
+
+
+# Rounding
+
+
+@pytest.mark.parametrize(
+    ("value", "shown"),
+    [(0.30735, "30.7"), (0.30824, "30.8"), (0.1225, "12.2"), (0.1235, "12.4"), (-0.00001, "0.0")],
+)
+def test_points_are_rounded_half_to_even(value, shown):
+    assert str(points(value)) == shown
+
+
+def test_a_delta_is_rounded_from_raw_values():
+    assert str(points(0.30824 - 0.30735, 2)) == "0.09"
+
+
+def test_plain_numbers_are_rounded_on_their_decimal_digits():
+    assert str(rounded(2.675, 2)) == "2.68"
+
+
+@pytest.mark.parametrize("cell", [float("nan"), float("inf"), "a\tb", "a\nb"])
+def test_a_table_takes_no_nan_and_no_text_that_breaks_it(tmp_path, cell):
+    with pytest.raises(InputError):
+        write_tsv(tmp_path / "table.tsv", ["a"], [[cell]])
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_three_queries_of_which_one_has_no_hard_answers():
+    average = shape_average([1.0, 0.5, None], [1, 1, 0])
+    assert (average.value, average.n_queries, average.n_skipped) == (0.75, 2, 1)

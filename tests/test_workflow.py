@@ -1,0 +1,356 @@
+"""The workflow on a toy graph: what it makes, what a change makes anew, and what it refuses."""
+
+import filecmp
+import os
+import re
+import resource
+import shutil
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+import yaml
+
+ROOT = Path(__file__).resolve().parents[1]
+SOURCES = ("Snakefile", "workflow", "scripts", "config", "profiles", "envs", "tests/toy")
+MODELS = ("oracle", "traversal", "popularity", "random", "constant")
+PER_MODEL = {"rank_answers": 2, "score_answers": 1}  # on the two shards of the toy run
+ALL_MODELS = {"rank_answers": 10, "score_answers": 5, "assemble_report": 1}
+
+
+def clone(target: Path, copy=shutil.copyfile) -> Path:
+    """A copy of the source tree; `copyfile` leaves the times of the files behind, as git does."""
+    ignored = shutil.ignore_patterns(".ruff_cache", ".pytest_cache")
+    for name in SOURCES:
+        source, copied = ROOT / name, target / name
+        copied.parent.mkdir(parents=True, exist_ok=True)
+        if source.is_dir():
+            shutil.copytree(source, copied, ignore=ignored, copy_function=copy)
+        else:
+            copy(source, copied)
+    return target
+
+
+def snakemake(folder: Path, *arguments: str, cores: int = 2, **environment: str):
+    """Run snakemake on the toy run in a clone."""
+    left_out = ("PYTHONPATH", "PYTHONDONTWRITEBYTECODE")
+    inherited = {key: value for key, value in os.environ.items() if key not in left_out}
+    command = [sys.executable, "-m", "snakemake", "--cores", str(cores), *arguments]
+    if "--configfile" not in arguments:
+        command += ["--configfile", "tests/toy/run.yaml"]
+    return subprocess.run(
+        command,
+        cwd=folder,
+        env={**inherited, **environment},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=300,
+    )
+
+
+def done(folder: Path, *arguments: str, **options) -> dict[str, int]:
+    """Run, or plan with -n, and give the number of jobs of each rule."""
+    finished = snakemake(folder, *arguments, **options)
+    output = finished.stdout + finished.stderr
+    assert finished.returncode == 0, output[-2000:]
+    if "Nothing to be done" in output:
+        return {}
+    table = re.search(r"^-+ +-+\n(.*?)^total", output, re.DOTALL | re.MULTILINE)
+    assert table, output[-2000:]
+    jobs = dict(re.findall(r"^(\w+) +(\d+)", table[1], re.MULTILINE))
+    return {rule: int(count) for rule, count in jobs.items() if rule not in ("all", "default")}
+
+
+def planned(folder: Path, *arguments: str) -> dict[str, int]:
+    return done(folder, "-n", *arguments)
+
+
+def refused(folder: Path, *arguments: str) -> str:
+    """Output of a run that must stop before any job."""
+    finished = snakemake(folder, "-n", *arguments)
+    assert finished.returncode != 0
+    assert "Job stats" not in finished.stdout + finished.stderr
+    return finished.stdout + finished.stderr
+
+
+@pytest.fixture(scope="session")
+def finished(tmp_path_factory) -> Path:
+    """A clone in which the toy run is done; not to be changed by a test."""
+    folder = clone(tmp_path_factory.mktemp("finished") / "clone", copy=shutil.copy2)
+    jobs = done(folder, PYTHONHASHSEED="0")
+    assert jobs == {
+        "download_graph": 1,
+        "build_graph": 1,
+        "sample_queries": 4,
+        "split_answers": 4,
+        "predict_oracle": 2,
+        "predict_answers": 8,
+        **ALL_MODELS,
+    }
+    return folder
+
+
+@pytest.fixture
+def folder(finished: Path, tmp_path: Path) -> Path:
+    """A copy of the finished clone, as it is, that a test may change."""
+    return Path(shutil.copytree(finished, tmp_path / "clone", symlinks=True))
+
+
+def edit(path: Path, old: str, new: str) -> None:
+    text = path.read_text(encoding="utf-8")
+    assert old in text, f"{old} is not in {path}"
+    path.write_text(text.replace(old, new, 1), encoding="utf-8")
+
+
+def append(path: Path, text: str) -> None:
+    path.write_text(path.read_text(encoding="utf-8") + text, encoding="utf-8")
+
+
+def files_below(folder: Path) -> dict[str, Path]:
+    """Files of a results folder other than logs and Snakemake's own marks."""
+    found = (path for path in sorted(folder.rglob("*")) if path.is_file())
+    names = {path.relative_to(folder).as_posix(): path for path in found}
+    return {name: path for name, path in names.items() if not name.startswith("logs/")}
+
+
+# What a run makes
+
+
+def test_a_run_makes_its_report(finished):
+    names = files_below(finished / "results")
+    for name in ("metrics.tsv", "report.html", "versions.json", "manifest.json"):
+        assert f"runs/toy/{name}" in names
+    assert any(name.startswith("runs/toy/tables/") for name in names)
+    assert {f"scores/toy-test/{model}.parquet" for model in MODELS} <= names.keys()
+    assert {"queries/toy-valid/part-1.parquet", "answers/toy-valid/part-2.parquet"} <= names.keys()
+
+
+def test_nothing_half_written_stays(finished):
+    hidden = [name for name in files_below(finished / "results") if "/." in name]
+    assert [name for name in hidden if not name.endswith(".snakemake_timestamp")] == []
+
+
+def test_every_job_has_a_log(finished):
+    logs = finished / "results" / "logs"
+    assert {path.name for path in logs.iterdir()} == {
+        "download_graph",
+        "build_graph",
+        "sample_queries",
+        "split_answers",
+        "predict_answers",
+        "predict_oracle",
+        "rank_answers",
+        "score_answers",
+        "assemble_report",
+    }
+
+
+def test_other_cores_and_hash_seeds_give_the_same_bytes(finished, tmp_path):
+    other = clone(tmp_path / "another name", copy=shutil.copy2)
+    done(other, cores=1, PYTHONHASHSEED="1")
+    ours, theirs = files_below(finished / "results"), files_below(other / "results")
+    assert ours.keys() == theirs.keys()
+    different = [name for name in ours if not filecmp.cmp(ours[name], theirs[name], shallow=False)]
+    assert different == []
+
+
+# What a change makes anew
+
+
+def test_a_second_run_has_nothing_to_do(finished):
+    assert done(finished) == {}
+
+
+def test_new_times_and_comments_rerun_nothing(folder):
+    for path in [*folder.rglob("*.py"), *folder.rglob("*.smk"), *folder.glob("tests/toy/*")]:
+        path.touch()
+    append(folder / "scripts/clqa/files.py", "\n\n# A comment.\n")
+    edit(folder / "scripts/rank_answers.py", '"""', '"""In other words. ')
+    assert planned(folder) == {}
+
+
+@pytest.mark.parametrize("copy", [shutil.copy2, shutil.copyfile])
+def test_a_fresh_clone_with_restored_results_reruns_nothing(finished, tmp_path, copy):
+    fresh = clone(tmp_path / "fresh")
+    for name in ("results", ".snakemake"):
+        shutil.copytree(finished / name, fresh / name, copy_function=copy)
+    assert planned(fresh) == {}
+
+
+@pytest.mark.parametrize(
+    ("module", "expected"),
+    [
+        ("scripts/clqa/figures.py", {"assemble_report": 1}),
+        ("scripts/clqa/averages.py", {"score_answers": 5, "assemble_report": 1}),
+        ("scripts/clqa/ranks.py", ALL_MODELS),
+        ("scripts/models/popularity.py", {"predict_answers": 2, **PER_MODEL, "assemble_report": 1}),
+        ("scripts/models/oracle.py", {"predict_oracle": 2, **PER_MODEL, "assemble_report": 1}),
+    ],
+)
+def test_an_edited_module_reruns_the_stages_that_import_it(folder, module, expected):
+    append(folder / module, "\n\nEDITED = True\n")
+    assert planned(folder) == expected
+
+
+def test_an_edited_metric_is_computed_anew_from_kept_ranks(folder):
+    append(folder / "scripts/clqa/ties.py", "\n\nEDITED = True\n")
+    before = {path: path.stat().st_mtime_ns for path in (folder / "results").rglob("*.npy")}
+    jobs = done(folder)
+    assert "score_answers" in jobs
+    assert not {"sample_queries", "predict_answers", "rank_answers"} & jobs.keys()
+    assert {path: path.stat().st_mtime_ns for path in before} == before
+    assert planned(folder) == {}
+
+
+def test_a_changed_formula_reruns_its_shard_only(folder):
+    edit(folder / "config/shapes.yaml", "2in: r1(s1,f)&!r2(s2,f)", "2in: r2(s2,f)&!r1(s1,f)")
+    assert planned(folder) == {
+        "sample_queries": 2,
+        "split_answers": 2,
+        "predict_oracle": 1,
+        "predict_answers": 4,
+        "rank_answers": 5,
+        "score_answers": 5,
+        "assemble_report": 1,
+    }
+
+
+def test_a_changed_file_of_a_local_graph_rebuilds_it(folder):
+    append(folder / "tests/toy/train.txt", "n00\tlikes\tn01\n")
+    jobs = planned(folder)
+    assert {"download_graph", "build_graph", "sample_queries", "assemble_report"} <= jobs.keys()
+
+
+@pytest.mark.parametrize(
+    ("setting", "reruns", "keeps"),
+    [
+        ("seed=1", {"sample_queries": 4, "predict_answers": 8}, {"build_graph"}),
+        ("ties=[pessimistic]", {"score_answers": 5, "assemble_report": 1}, {"rank_answers"}),
+        ("metrics=[mrr]", {"score_answers": 5, "assemble_report": 1}, {"rank_answers"}),
+        ("models=[constant]", {"assemble_report": 1}, {"score_answers"}),
+    ],
+)
+def test_a_changed_setting_reruns_what_depends_on_it(finished, setting, reruns, keeps):
+    jobs = planned(finished, "--config", setting)
+    assert reruns.items() <= jobs.items()
+    assert not keeps & jobs.keys()
+
+
+def test_predictions_can_be_dropped_after_ranking(folder):
+    for made in ("predictions/toy-test/constant", "ranks/toy-test/constant", "runs/toy"):
+        shutil.rmtree(folder / "results" / made)
+    (folder / "results/scores/toy-test/constant.parquet").unlink()
+    jobs = done(folder, "--config", "keep_predictions=false")
+    assert (jobs["predict_answers"], jobs["rank_answers"]) == (2, 2)
+    assert not list((folder / "results/predictions/toy-test/constant").glob("*"))
+
+
+def test_clones_can_share_graphs_and_queries_through_a_cache(finished, tmp_path):
+    environment = {"SNAKEMAKE_OUTPUT_CACHE": str(tmp_path / "cache")}
+    (tmp_path / "cache").mkdir()
+    for name in ("one", "two"):
+        folder = clone(tmp_path / name, copy=shutil.copy2)
+        result = snakemake(folder, "--cache", "--until", "sample_queries", **environment)
+        assert result.returncode == 0, result.stderr
+        for path in (folder / "results/queries").rglob("*.parquet"):
+            relative = path.relative_to(folder)
+            assert filecmp.cmp(path, finished / relative, shallow=False), relative
+    logs = list((tmp_path / "two/results/logs").rglob("*.log"))
+    assert all(path.stat().st_size == 0 for path in logs), "a cached job was run again"
+
+
+# What is refused
+
+
+@pytest.mark.parametrize(
+    ("setting", "expected"),
+    [
+        ("query_sets=[toy-tset]", "unknown query set 'toy-tset' (did you mean toy-test?); known: "),
+        ("shapes=[1p, 9p]", "unknown shape '9p'"),
+        ("models=[oracel]", "unknown model oracel (did you mean oracle?); known: "),
+        ("metrics=[mmr]", "'mmr'"),
+        ("metric=[mrr]", "unknown key metric (did you mean metrics?); known: name, "),
+        ("name=2023023902_2", "name: expected text, found 20230239022"),
+    ],
+)
+def test_unknown_names_and_keys_stop_the_run_beside_finished_results(finished, setting, expected):
+    assert expected in refused(finished, "--config", setting)
+
+
+def test_a_catalogue_with_an_unknown_graph_stops_the_run(tmp_path):
+    folder = clone(tmp_path / "clone")
+    edit(folder / "tests/toy/query_sets.yaml", "graph: toy", "graph: tyo")
+    assert "toy-test.graph: unknown graph tyo (did you mean toy?)" in refused(folder)
+
+
+def test_a_job_with_bad_input_says_so_in_its_log_and_leaves_nothing(tmp_path):
+    folder = clone(tmp_path / "clone", copy=shutil.copy2)
+    append(folder / "tests/toy/train.txt", "n00\tlikes\n")
+    result = snakemake(folder, "results/graphs/toy/graph.npz")
+    assert result.returncode != 0
+    log = (folder / "results/logs/build_graph/toy.log").read_text(encoding="utf-8")
+    assert log.startswith("error: ")
+    assert len(log.splitlines()) == 1
+    assert "train" in log
+    assert sorted(path.name for path in (folder / "results/graphs/toy").iterdir()) == [
+        "receipt.json",
+        "source",
+    ]
+
+
+# How the rules are written
+
+
+def rule_texts() -> list[tuple[str, str]]:
+    text = "".join(path.read_text() for path in sorted((ROOT / "workflow/rules").glob("*.smk")))
+    rules = re.split(r"^rule (\w+):$", text, flags=re.MULTILINE)[1:]
+    return list(zip(rules[::2], rules[1::2], strict=True))
+
+
+@pytest.mark.parametrize(("name", "text"), rule_texts(), ids=lambda value: value.split("\n")[0])
+def test_rules_tell_the_engine_every_cause(name, text):
+    """A cached rule that does not have a wildcard among its params hands out another's files."""
+    assert re.search(r'^    """.+"""$', text, re.MULTILINE), "no docstring"
+    params = re.search(r"    params:\n(.*?)^    \w", text, re.DOTALL | re.MULTILINE)[1]
+    assert re.search(r"^        code=", params, re.MULTILINE)
+    outputs = re.search(r"    output:\n(.*?)^    \w", text, re.DOTALL | re.MULTILINE)[1]
+    if "cache:" in text:
+        assert "benchmark:" not in text
+        for wildcard in set(re.findall(r"\{(\w+)\}", outputs)):
+            assert f'"{{{wildcard}}}"' in params, wildcard
+
+
+def test_common_rules_stay_small_and_write_nothing():
+    text = (ROOT / "workflow/rules/common.smk").read_text(encoding="utf-8")
+    assert len(text.splitlines()) <= 60
+    assert not re.search(r"open\(|write|mkdir|pandas", text)
+
+
+def test_the_cluster_profile_waits_for_shared_file_systems():
+    profile = yaml.safe_load((ROOT / "profiles/slurm/profile.yaml").read_text(encoding="utf-8"))
+    default = yaml.safe_load((ROOT / "profiles/default/profile.yaml").read_text(encoding="utf-8"))
+    assert profile["executor"] == "slurm"
+    assert profile["latency-wait"] >= 60
+    assert profile["retries"] >= 1
+    assert default.items() <= profile.items()
+
+
+# How long planning takes
+
+
+def test_planning_840_leaves_is_fast(tmp_path):
+    """20 models on 3 graphs and 14 shapes: 840 jobs to predict and as many to rank."""
+    folder = clone(tmp_path / "clone")
+    models = {f"m{i:02}": {"method": "random", "settings": {"seed": i}} for i in range(20)}
+    (folder / "many").mkdir()
+    (folder / "many/models.yaml").write_text(yaml.safe_dump(models), encoding="utf-8")
+    run = {"name": "many", "catalogues": ["many"], "models": [*models], "shards": "per-shape"}
+    (folder / "many/run.yaml").write_text(yaml.safe_dump(run), encoding="utf-8")
+    start = time.monotonic()
+    jobs = done(folder, "-n", "--quiet", "rules", "--configfile", "many/run.yaml")
+    assert jobs["predict_answers"] == 840
+    assert time.monotonic() - start < 30
+    assert resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss < 1_000_000  # kB

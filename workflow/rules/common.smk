@@ -1,0 +1,57 @@
+# What the rules share: the run and its catalogues, digests of our code, file lists, resources.
+import os
+import re
+import sys
+from pathlib import Path
+
+ROOT = Path(workflow.current_basedir.get_path_or_uri(secret_free=True)).parents[1]
+SCRIPTS = ROOT / "scripts"
+sys.path.insert(0, str(SCRIPTS))
+
+from clqa import runs, sources
+
+RUN = runs.read_run(
+    config=config,
+    files=workflow.configfiles,
+    folder=os.path.relpath(ROOT / "config"),
+    methods=sorted(path.stem for path in (SCRIPTS / "models").glob("[!_]*.py")),
+)
+TEMPLATE = os.path.relpath(ROOT / "workflow" / "report" / "report.html.j2")
+SHARDS = sorted({shard for shards in RUN.shards.values() for shard in shards})
+ORACLES = [name for name, model in RUN.models.items() if model["method"] == "oracle"]
+OTHER_MODELS = [name for name in RUN.models if name not in ORACLES]
+
+
+def code(*scripts):
+    """Digest of scripts of ours and of every module of ours that they import."""
+    return sources.digest(*(SCRIPTS / script for script in scripts))
+
+
+def one_of(names):
+    """Wildcard constraint: exactly these names."""
+    return "|".join(map(re.escape, names)) or "(?!)"
+
+
+def kept(path):
+    """Predictions, to keep or to remove after ranking."""
+    return path if RUN.settings["keep_predictions"] else temp(path)
+
+
+def graph_of(wildcards):
+    """The graph that a query set asks."""
+    graph = RUN.query_sets[wildcards.queries]["graph"]
+    return expand(rules.build_graph.output.graph, graph=graph)[0]
+
+
+def each_shard(pattern, query_sets, **wildcards):
+    """The files of all shards of some query sets."""
+    return [
+        path
+        for queries in query_sets
+        for path in expand(pattern, queries=queries, shard=RUN.shards[queries], **wildcards)
+    ]
+
+
+def growing(amount):
+    """Resource that grows with each attempt at a job."""
+    return lambda wildcards, attempt: amount * attempt

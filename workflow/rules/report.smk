@@ -1,0 +1,44 @@
+rule assemble_report:
+    """Put the scores of the run {wildcards.run} into tables, figures and one page."""
+    input:
+        scores=expand(
+            rules.score_answers.output.scores,
+            queries=RUN.settings["query_sets"],
+            model=RUN.settings["models"],
+        ),
+        answers=each_shard(rules.split_answers.output.answers, RUN.settings["query_sets"]),
+        samplings=each_shard(rules.sample_queries.output.report, RUN.settings["query_sets"]),
+        summaries=expand(rules.build_graph.output.summary, graph=RUN.asked_graphs()),
+        template=TEMPLATE,
+    output:
+        metrics=report(
+            "results/runs/{run}/metrics.tsv",
+            caption="../report/metrics.rst",
+            category="Report",
+        ),
+        report=report(
+            "results/runs/{run}/report.html",
+            caption="../report/report.rst",
+            category="Report",
+        ),
+        versions="results/runs/{run}/versions.json",
+        manifest="results/runs/{run}/manifest.json",
+        tables=directory("results/runs/{run}/tables"),
+    log:
+        "results/logs/assemble_report/{run}.log",
+    localrule: True
+    conda:
+        "../../envs/clqa.yaml"
+    resources:
+        mem_mb=growing(4000),
+        runtime=growing(30),
+    params:
+        code=code("assemble_report.py"),
+        # What the scores, answers and samplings, and the summaries are of, in their order.
+        scores=RUN.scored(),
+        shards=RUN.asked_shards(),
+        graphs=RUN.asked_graphs(),
+        run=RUN.protocol(),
+        query_sets=RUN.evaluated(),
+    script:
+        "../../scripts/assemble_report.py"

@@ -1,0 +1,46 @@
+rule rank_answers:
+    """Rank the hard answers of {wildcards.queries}, shard {wildcards.shard}, by {wildcards.model}."""
+    input:
+        predictions=rules.predict_answers.output.predictions,
+        sidecar=rules.predict_answers.output.sidecar,
+        answers=rules.split_answers.output.answers,
+    output:
+        ranks="results/ranks/{queries}/{model}/{shard}.parquet",
+    log:
+        "results/logs/rank_answers/{queries}/{model}/{shard}.log",
+    conda:
+        "../../envs/clqa.yaml"
+    resources:
+        mem_mb=growing(4000),
+        runtime=growing(60),
+    params:
+        code=code("rank_answers.py"),
+    script:
+        "../../scripts/rank_answers.py"
+
+
+rule score_answers:
+    """Compute the metrics of {wildcards.model} for each query of {wildcards.queries}."""
+    input:
+        ranks=lambda wildcards: each_shard(
+            rules.rank_answers.output.ranks, [wildcards.queries], model=wildcards.model
+        ),
+        answers=lambda wildcards: each_shard(
+            rules.split_answers.output.answers, [wildcards.queries]
+        ),
+    output:
+        scores="results/scores/{queries}/{model}.parquet",
+    log:
+        "results/logs/score_answers/{queries}/{model}.log",
+    conda:
+        "../../envs/clqa.yaml"
+    resources:
+        mem_mb=growing(4000),
+        runtime=growing(60),
+    params:
+        code=code("score_answers.py"),
+        metrics=RUN.settings["metrics"],
+        ties=RUN.settings["ties"],
+        filters=RUN.settings["filters"],
+    script:
+        "../../scripts/score_answers.py"
