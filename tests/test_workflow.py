@@ -15,6 +15,7 @@ import yaml
 
 ROOT = Path(__file__).resolve().parents[1]
 SOURCES = ("Snakefile", "workflow", "scripts", "config", "profiles", "envs", "tests/toy")
+TOY = ROOT / "tests" / "toy"
 MODELS = ("oracle", "traversal", "popularity", "random", "constant")
 PER_MODEL = {"rank_answers": 2, "score_answers": 1}  # on the two shards of the toy run
 ALL_MODELS = {"rank_answers": 10, "score_answers": 5, "assemble_report": 1}
@@ -22,14 +23,14 @@ ALL_MODELS = {"rank_answers": 10, "score_answers": 5, "assemble_report": 1}
 
 def clone(target: Path, copy=shutil.copyfile) -> Path:
     """A copy of the source tree; `copyfile` leaves the times of the files behind, as git does."""
-    ignored = shutil.ignore_patterns(".ruff_cache", ".pytest_cache")
+    passing = shutil.ignore_patterns("__pycache__")
     for name in SOURCES:
-        source, copied = ROOT / name, target / name
+        copied = target / name
         copied.parent.mkdir(parents=True, exist_ok=True)
-        if source.is_dir():
-            shutil.copytree(source, copied, ignore=ignored, copy_function=copy)
+        if (ROOT / name).is_dir():
+            shutil.copytree(ROOT / name, copied, ignore=passing, copy_function=copy)
         else:
-            copy(source, copied)
+            copy(ROOT / name, copied)
     return target
 
 
@@ -49,6 +50,12 @@ def snakemake(folder: Path, *arguments: str, cores: int = 2, **environment: str)
         check=False,
         timeout=300,
     )
+
+
+def elsewhere(folder: Path, *arguments: str) -> tuple[str, ...]:
+    """Arguments to run the workflow of this clone, whose code is compiled, in an empty folder."""
+    own = (*arguments, "--directory", str(folder), "--configfile", str(TOY / "run.yaml"))
+    return (*own, "--config", f"catalogues=[{TOY}]")
 
 
 def done(folder: Path, *arguments: str, **options) -> dict[str, int]:
@@ -79,7 +86,7 @@ def refused(folder: Path, *arguments: str) -> str:
 @pytest.fixture(scope="session")
 def finished(tmp_path_factory) -> Path:
     """A clone in which the toy run is done; not to be changed by a test."""
-    folder = clone(tmp_path_factory.mktemp("finished") / "clone", copy=shutil.copy2)
+    folder = clone(tmp_path_factory.mktemp("finished") / "a clone", copy=shutil.copy2)
     jobs = done(folder, PYTHONHASHSEED="0")
     assert jobs == {
         "download_graph": 1,
@@ -149,8 +156,8 @@ def test_every_job_has_a_log(finished):
 
 
 def test_other_cores_and_hash_seeds_give_the_same_bytes(finished, tmp_path):
-    other = clone(tmp_path / "another name", copy=shutil.copy2)
-    done(other, cores=1, PYTHONHASHSEED="1")
+    other = tmp_path / "another name"
+    done(finished, *elsewhere(other), cores=1, PYTHONHASHSEED="1")
     ours, theirs = files_below(finished / "results"), files_below(other / "results")
     assert ours.keys() == theirs.keys()
     different = [name for name in ours if not filecmp.cmp(ours[name], theirs[name], shallow=False)]
@@ -252,11 +259,11 @@ def test_clones_can_share_graphs_and_queries_through_a_cache(finished, tmp_path)
     environment = {"SNAKEMAKE_OUTPUT_CACHE": str(tmp_path / "cache")}
     (tmp_path / "cache").mkdir()
     for name in ("one", "two"):
-        folder = clone(tmp_path / name, copy=shutil.copy2)
-        result = snakemake(folder, "--cache", "--until", "sample_queries", **environment)
-        assert result.returncode == 0, result.stderr
-        for path in (folder / "results/queries").rglob("*.parquet"):
-            relative = path.relative_to(folder)
+        arguments = elsewhere(tmp_path / name, "--cache", "--until", "sample_queries")
+        result = snakemake(finished, *arguments, **environment)
+        assert result.returncode == 0, result.stderr[-2000:]
+        for path in (tmp_path / name / "results/queries").rglob("*.parquet"):
+            relative = path.relative_to(tmp_path / name)
             assert filecmp.cmp(path, finished / relative, shallow=False), relative
     logs = list((tmp_path / "two/results/logs").rglob("*.log"))
     assert all(path.stat().st_size == 0 for path in logs), "a cached job was run again"
@@ -287,7 +294,7 @@ def test_a_catalogue_with_an_unknown_graph_stops_the_run(tmp_path):
 
 
 def test_a_job_with_bad_input_says_so_in_its_log_and_leaves_nothing(tmp_path):
-    folder = clone(tmp_path / "clone", copy=shutil.copy2)
+    folder = clone(tmp_path / "clone")
     append(folder / "tests/toy/train.txt", "n00\tlikes\n")
     result = snakemake(folder, "results/graphs/toy/graph.npz")
     assert result.returncode != 0

@@ -18,9 +18,24 @@ SPLITS = ("train", "valid", "test")
 OBSERVED = {"train": (), "valid": ("train",), "test": ("train", "valid")}
 FULL = {"train": ("train",), "valid": ("train", "valid"), "test": SPLITS}
 
-# An edge is kept as id << 1 | observed, a row as relation << 40 | place of its first edge.
+# An edge is kept as id << 1 | observed, a row as code of its relation << 40 | place of its first
+# edge. The code of a relation, of 24 bits, has its lowest 6 bits first: see `Adjacency.entities`.
 RELATION_SHIFT = 40
 PLACE_MASK = (1 << RELATION_SHIFT) - 1
+MARK_BITS = 64
+
+
+def relation_codes(relations: np.ndarray) -> np.ndarray:
+    """Codes, uint64, by which the rows of an entity ascend."""
+    relations = relations.astype(np.uint64)
+    return relations % np.uint64(MARK_BITS) << np.uint64(18) | relations // np.uint64(MARK_BITS)
+
+
+def relations_of(rows: np.ndarray) -> np.ndarray:
+    """Relations, int32, of rows of an `Adjacency`."""
+    codes = rows >> np.uint64(RELATION_SHIFT)
+    low, high = codes >> np.uint64(18), codes & np.uint64((1 << 18) - 1)
+    return (high * np.uint64(MARK_BITS) + low).astype(np.int32)
 
 
 class Graph(NamedTuple):
@@ -50,16 +65,16 @@ class Adjacency(NamedTuple):
     """Neighbours by (entity, relation) in compressed rows, packed to touch little memory.
 
     The rows of entity v are those from `entities[v, 0]` to `entities[v + 1, 0]`, one for each
-    relation that v has, by ascending relation. The edges of a row go up to the first of the next
-    row, by ascending id.
+    relation that v has, by (relation modulo 64, relation). The edges of a row go up to the first of
+    the next row, by ascending id.
 
     Attributes
     ----------
     entities : (n_entities + 1, 2) uint64
-        First row of each entity, and a mark: bit r modulo 64 is set if the entity has relation r,
-        so that most look-ups that fail end here.
+        First row of each entity, and a mark: bit r modulo 64 is set if the entity has relation r.
+        Most look-ups that fail end here; for the others the bits below tell where the row is.
     rows : (n_rows + 1,) uint64
-        relation << 40 | place of the first edge.
+        Code of the relation << 40 | place of the first edge.
     edges : (n_edges,) uint32
         id of the neighbour << 1 | whether the observed graph has the edge; the full one has all.
     """
@@ -190,11 +205,10 @@ def _view(graph: Graph, observed: tuple[str, ...], full: tuple[str, ...]) -> Vie
 
 
 def _view_of(rows: np.ndarray, observed: np.ndarray, n_entities: int) -> View:
-    order = _order(rows[:, ::-1])
     return View(
         n_entities=n_entities,
         tails=_adjacency(rows, observed, n_entities),
-        heads=_adjacency(rows[order, ::-1], observed[order], n_entities),
+        heads=_adjacency(rows[:, ::-1], observed, n_entities),
     )
 
 
@@ -209,17 +223,21 @@ def _edges(graph: Graph, observed: tuple[str, ...], full: tuple[str, ...]):
 
 
 def _adjacency(rows: np.ndarray, observed: np.ndarray, n_entities: int) -> Adjacency:
-    """Compress ordered rows (entity, relation, neighbour)."""
+    """Compress distinct rows (entity, relation, neighbour)."""
+    codes = relation_codes(rows[:, 1])
+    order = _order(np.column_stack([rows[:, 0], codes.astype(np.int64), rows[:, 2]]))
+    rows, observed = rows[order], observed[order]
     new_row = np.ones(len(rows), dtype=bool)
     np.any(rows[1:, :2] != rows[:-1, :2], axis=1, out=new_row[1:])
     starts = np.flatnonzero(new_row)
-    row_entities, row_relations = rows[starts, 0], rows[starts, 1].astype(np.uint64)
+    row_entities, row_relations = rows[starts, 0], rows[starts, 1]
     entities = np.zeros((n_entities + 1, 2), np.uint64)
     np.cumsum(np.bincount(row_entities, minlength=n_entities), out=entities[1:, 0])
-    marks = np.uint64(1) << row_relations % np.uint64(64)
+    marks = np.uint64(1) << (row_relations % MARK_BITS).astype(np.uint64)
     np.bitwise_or.at(entities[:, 1], row_entities, marks)
     packed = np.empty(len(starts) + 1, np.uint64)
-    packed[:-1] = row_relations << np.uint64(RELATION_SHIFT) | starts.astype(np.uint64)
+    places = starts.astype(np.uint64)
+    packed[:-1] = relation_codes(row_relations) << np.uint64(RELATION_SHIFT) | places
     packed[-1] = len(rows)
     edges = rows[:, 2].astype(np.uint32) << np.uint32(1) | observed.astype(np.uint32)
     return Adjacency(entities, packed, edges)

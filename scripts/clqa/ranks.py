@@ -14,9 +14,9 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
 from clqa.errors import InputError
+from clqa.kernels import kernel
 from clqa.predictions import release
 from clqa.ragged import Ragged
 
@@ -152,7 +152,7 @@ def _stacked(excluded: Sequence[Ragged]) -> tuple[np.ndarray, np.ndarray]:
     return np.array(starts, np.int64), values.astype(np.int32)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _count_rows(
     scores, rows, start, offsets, targets, starts, excluded, margin, greater, tied, candidates
 ):
@@ -184,7 +184,7 @@ def _count_rows(
     return -1
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _has_nan(row):
     n_nan = np.int32(0)
     for place in range(row.size):
@@ -192,7 +192,7 @@ def _has_nan(row):
     return n_nan > 0
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _cuts(row, targets, margin):
     """Distinct ends of the intervals of scores that tie with a target, ascending."""
     ends = np.empty(2 * targets.size, row.dtype)
@@ -208,7 +208,7 @@ def _cuts(row, targets, margin):
     return ends[:size]
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _places(cuts, row, targets, margin):
     """Places among the cuts of the upper and the lower end of each target."""
     high = np.empty(targets.size, np.int64)
@@ -219,7 +219,7 @@ def _places(cuts, row, targets, margin):
     return high, low
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _place(cuts, value):
     """Place of `value`, which is one of the ascending cuts; without branches on data."""
     start, size = 0, cuts.size
@@ -230,7 +230,7 @@ def _place(cuts, value):
     return start
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _counts(row, cuts):
     """Per cut the number of scores above it, and of scores that reach it."""
     if cuts.size <= _FEW:
@@ -238,7 +238,7 @@ def _counts(row, cuts):
     return _counts_by_locating(row, cuts)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _counts_by_comparing(row, cuts):
     above = np.zeros(cuts.size, np.int64)
     reaching = np.zeros(cuts.size, np.int64)
@@ -255,7 +255,7 @@ def _counts_by_comparing(row, cuts):
     return above, reaching
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _counts_by_locating(row, cuts):
     """Histogram of 2 c + e over the scores, with c cuts below the score and e = 1 if on a cut."""
     n_steps = 1
@@ -277,7 +277,7 @@ def _counts_by_locating(row, cuts):
     return _sums_from_above(histogram, cuts.size)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _sums_from_above(histogram, n_cuts):
     """Scores above and on or above each cut, from 8 histogram entries per cut: 4 below, 4 on it."""
     above = np.empty(n_cuts, np.int64)
@@ -295,7 +295,7 @@ def _sums_from_above(histogram, n_cuts):
     return above, reaching
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _locate(block, table, n_steps, below):
     """Number of entries of the sorted `table` below each score, one step for all at a time."""
     for place in range(block.size):

@@ -14,7 +14,7 @@ import numpy as np
 from clqa.errors import InputError
 from clqa.evaluation import evaluate
 from clqa.formulas import Formula, canonical, to_text
-from clqa.graphs import PLACE_MASK, RELATION_SHIFT, Graph, split_view
+from clqa.graphs import PLACE_MASK, Graph, relations_of, split_view
 from clqa.kernels import kernel
 from clqa.plans import Anchor, Complement, Intersect, Node, Plan, Project, Unite, plan
 from clqa.randomness import mixed, seek, stream_key
@@ -185,10 +185,11 @@ def all_one_atom_queries(graph: Graph, split: str, formula: Formula, rules: Rule
         kept &= ~mask
     rows_of_entity = np.diff(near.entities[:, 0].astype(np.int64))
     entities = np.repeat(np.arange(graph.n_entities, dtype=np.int32), rows_of_entity)
-    relations = (near.rows[:-1] >> np.uint64(RELATION_SHIFT)).astype(np.int32)
+    relations = relations_of(near.rows[:-1])
+    order = np.lexsort((relations[kept], entities[kept]))
     return Sampled(
-        entities[kept].reshape(-1, 1),
-        relations[kept].reshape(-1, 1),
+        entities[kept][order].reshape(-1, 1),
+        relations[kept][order].reshape(-1, 1),
         len(kept),
         rejections,
     )

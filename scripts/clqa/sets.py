@@ -14,7 +14,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from clqa.graphs import PLACE_MASK, RELATION_SHIFT
+from clqa.bits import lowest_one, ones
+from clqa.graphs import MARK_BITS, PLACE_MASK, RELATION_SHIFT
 from clqa.kernels import kernel
 from clqa.plans import PROJECT_NEGATED, stack_depth
 
@@ -84,20 +85,33 @@ def flipped(value, mode):
 def find_row(adjacency, entity, relation):
     """First and past-the-last place of the edges of (entity, relation); equal if it has none."""
     one, entity, relation = np.uint64(1), np.uint64(entity), np.uint64(relation)
-    if not adjacency.entities[entity, 1] >> (relation & np.uint64(63)) & one:
+    mark, low_bits = adjacency.entities[entity, 1], np.uint64(MARK_BITS - 1)
+    bit = one << (relation & low_bits)
+    if not mark & bit:
         return np.uint64(0), np.uint64(0)
-    low = adjacency.entities[entity, 0]
-    size = adjacency.entities[entity + one, 0] - low
-    past = (relation + one) << np.uint64(RELATION_SHIFT)
+    # Each bit of the mark stands for one row at least: those below and above narrow the search.
+    below = ones(mark & (bit - one))
+    row = adjacency.entities[entity, 0] + below
+    size = adjacency.entities[entity + one, 0] - row - (ones(mark) - below - one)
+    code = (relation & low_bits) << np.uint64(18) | relation >> np.uint64(6)
+    past = (code + one) << np.uint64(RELATION_SHIFT)
     while size > one:
         half = size >> one
-        low += half * np.uint64(adjacency.rows[low + half] < past)
+        row += half * np.uint64(adjacency.rows[row + half] < past)
         size -= half
-    row = adjacency.rows[low]
-    if row >> np.uint64(RELATION_SHIFT) == relation:
-        mask = np.uint64(PLACE_MASK)
-        return row & mask, adjacency.rows[low + one] & mask
+    packed = adjacency.rows[row]
+    if packed >> np.uint64(RELATION_SHIFT) == code:
+        places = np.uint64(PLACE_MASK)
+        return packed & places, adjacency.rows[row + one] & places
     return np.uint64(0), np.uint64(0)
+
+
+@kernel
+def relation_of(row):
+    """Relation of a row, as `graphs.relations_of` gives it."""
+    code = row >> np.uint64(RELATION_SHIFT)
+    high = code & np.uint64((1 << 18) - 1)
+    return np.int32(high << np.uint64(6) | code >> np.uint64(18))
 
 
 @kernel
@@ -302,13 +316,6 @@ def _sort(ids, first, last, words):
         ids[first:last].sort()
 
 
-_DE_BRUIJN = np.uint64(0x03F79D71B4CB0A89)
-_BIT_PLACES = np.zeros(64, np.int32)
-for _place_of_bit in range(64):
-    _product = (int(_DE_BRUIJN) << _place_of_bit) & (2**64 - 1)
-    _BIT_PLACES[_product >> 58] = _place_of_bit
-
-
 @kernel
 def _sort_by_bits(ids, first, last, words):
     one, six, low_bits = np.uint64(1), np.uint64(6), np.uint64(63)
@@ -319,9 +326,7 @@ def _sort_by_bits(ids, first, last, words):
     for w in range(len(words)):
         word = words[w]
         while word != np.uint64(0):
-            lowest = word & (~word + one)
-            place = (lowest * _DE_BRUIJN) >> np.uint64(58)
-            ids[end] = (w << 6) + _BIT_PLACES[place]
+            ids[end] = (np.uint64(w) << six) + lowest_one(word)
             end += one
-            word ^= lowest
+            word &= word - one
         words[w] = np.uint64(0)

@@ -7,7 +7,6 @@ import numpy as np
 from clqa.graphs import (
     FULL,
     PLACE_MASK,
-    RELATION_SHIFT,
     Graph,
     View,
     missing_view,
@@ -17,6 +16,7 @@ from clqa.graphs import (
 from clqa.kernels import kernel
 from clqa.plans import Anchor, Complement, Everything, Intersect, Node, Plan, Project, Unite
 from clqa.randomness import below, uniform
+from clqa.sets import relation_of
 
 DRAWS = ("answers", "relations", "edges")
 INVERSE_UNDO = ("chain", "everywhere", "allowed")
@@ -173,7 +173,7 @@ def _draw_neighbour(inputs, random, registers, grounding, step, column, n_consta
         banned = relation if before[4] != step[4] else inputs.inverse[relation]
     for _ in range(_REDRAWS):
         row = first + below(random, last - first)
-        relation = np.int32(near.rows[row] >> np.uint64(RELATION_SHIFT))
+        relation = relation_of(near.rows[row])
         held = grounding[column]
         if relation != banned and (held < 0 or held == relation):
             mask = np.uint64(PLACE_MASK)
