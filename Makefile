@@ -6,6 +6,9 @@ SHELL := /bin/sh
 .PHONY: help results report test lint format docs environment slurm lock clean
 
 VENV := .venv
+ifneq ($(words $(CURDIR)),1)  # Snakemake cannot start a Python whose path has a space
+VENV := $(HOME)/.cache/clqa/venv-$(shell pwd | cksum | cut -d ' ' -f 1)
+endif
 PYTHON := $(VENV)/bin/python
 STAMP := $(VENV)/requirements.stamp
 CORES ?= all

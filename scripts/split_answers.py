@@ -1,9 +1,10 @@
 """Answer the queries of a shard on the observed and the full graph of their split."""
 
+from clqa.adjacencies import split_view
 from clqa.answers import missing_links, split_answers
 from clqa.errors import InputError
 from clqa.formulas import parse
-from clqa.graphs import read_graph, split_view
+from clqa.graphs import read_graph
 from clqa.logs import log_to
 from clqa.plans import plan
 from clqa.query_sets import Answers, read_queries, write_answers

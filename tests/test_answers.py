@@ -6,9 +6,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import reference_answers
+from clqa.adjacencies import graph_view, split_view
 from clqa.answers import answer_sets, missing_links, split_answers
 from clqa.formulas import parse
-from clqa.graphs import FULL, OBSERVED, graph_view, make_graph, split_view
+from clqa.graphs import FULL, OBSERVED, make_graph
 from clqa.plans import plan
 from clqa.ragged import Ragged
 from strategies import edges, formulas, graphs, groundings, values_of

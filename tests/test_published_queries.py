@@ -6,9 +6,10 @@ import lzma
 import numpy as np
 import pytest
 
+from clqa.adjacencies import split_view
 from clqa.answers import missing_links, split_answers
 from clqa.formulas import parse
-from clqa.graphs import SPLITS, make_graph, split_view
+from clqa.graphs import SPLITS, make_graph
 from clqa.pickles import read_pickle
 from clqa.plans import plan
 from test_formulas import SHAPES

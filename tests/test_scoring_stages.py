@@ -7,10 +7,11 @@ import numpy as np
 import pytest
 
 from clqa import answers as crisp
+from clqa.adjacencies import split_view
 from clqa.errors import InputError
 from clqa.files import sha256_of
 from clqa.formulas import parse
-from clqa.graphs import OBSERVED, read_graph, split_view, write_graph
+from clqa.graphs import OBSERVED, read_graph, write_graph
 from clqa.plans import plan
 from clqa.query_sets import (
     Answers,

@@ -4,8 +4,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from clqa.adjacencies import View
 from clqa.evaluation import evaluate
-from clqa.graphs import View
 from clqa.kernels import kernel
 from clqa.plans import Plan
 from clqa.ragged import Ragged
@@ -42,7 +42,7 @@ def answer_sets(plan: Plan, view: View, anchors: np.ndarray, relations: np.ndarr
     ----------
     plan : Plan
     view : View
-        For the answers on one graph, `graphs.graph_view(graph, splits)`.
+        For the answers on one graph, `adjacencies.graph_view(graph, splits)`.
     anchors : (n, n_constants) int
     relations : (n, n_relations) int
     """

@@ -1,18 +1,8 @@
-"""Bit operations that processors have and numba does not offer."""
+"""A bit operation that processors have and numba does not offer."""
 
 from llvmlite import ir
 from numba import types
 from numba.extending import intrinsic
-
-
-@intrinsic
-def ones(typing_context, word):
-    """Number of bits set in a uint64."""
-
-    def generate(context, builder, signature, arguments):
-        return builder.ctpop(arguments[0])
-
-    return types.uint64(types.uint64), generate
 
 
 @intrinsic

@@ -1,4 +1,4 @@
-"""Knowledge graphs as arrays: triples per split, inverse relations, adjacency for the kernels.
+"""Knowledge graphs as arrays: triples per split and inverse relations.
 
 Observed and full graphs of a split follow the three-graph protocol of Ren and Leskovec (BetaE,
 2020): answers on the observed graph are easy, those that only the full graph gives are hard.
@@ -17,25 +17,6 @@ from clqa.files import replacing
 SPLITS = ("train", "valid", "test")
 OBSERVED = {"train": (), "valid": ("train",), "test": ("train", "valid")}
 FULL = {"train": ("train",), "valid": ("train", "valid"), "test": SPLITS}
-
-# An edge is kept as id << 1 | observed, a row as code of its relation << 40 | place of its first
-# edge. The code of a relation, of 24 bits, has its lowest 6 bits first: see `Adjacency.entities`.
-RELATION_SHIFT = 40
-PLACE_MASK = (1 << RELATION_SHIFT) - 1
-MARK_BITS = 64
-
-
-def relation_codes(relations: np.ndarray) -> np.ndarray:
-    """Codes, uint64, by which the rows of an entity ascend."""
-    relations = relations.astype(np.uint64)
-    return relations % np.uint64(MARK_BITS) << np.uint64(18) | relations // np.uint64(MARK_BITS)
-
-
-def relations_of(rows: np.ndarray) -> np.ndarray:
-    """Relations, int32, of rows of an `Adjacency`."""
-    codes = rows >> np.uint64(RELATION_SHIFT)
-    low, high = codes >> np.uint64(18), codes & np.uint64((1 << 18) - 1)
-    return (high * np.uint64(MARK_BITS) + low).astype(np.int32)
 
 
 class Graph(NamedTuple):
@@ -59,46 +40,6 @@ class Graph(NamedTuple):
     inverse: np.ndarray
     hash: str
     vocabulary: str
-
-
-class Adjacency(NamedTuple):
-    """Neighbours by (entity, relation) in compressed rows, packed to touch little memory.
-
-    The rows of entity v are those from `entities[v, 0]` to `entities[v + 1, 0]`, one for each
-    relation that v has, by (relation modulo 64, relation). The edges of a row go up to the first of
-    the next row, by ascending id.
-
-    Attributes
-    ----------
-    entities : (n_entities + 1, 2) uint64
-        First row of each entity, and a mark: bit r modulo 64 is set if the entity has relation r.
-        Most look-ups that fail end here; for the others the bits below tell where the row is.
-    rows : (n_rows + 1,) uint64
-        Code of the relation << 40 | place of the first edge.
-    edges : (n_edges,) uint32
-        id of the neighbour << 1 | whether the observed graph has the edge; the full one has all.
-    """
-
-    entities: np.ndarray
-    rows: np.ndarray
-    edges: np.ndarray
-
-
-class View(NamedTuple):
-    """The two graphs of a split, ready to be walked in both directions.
-
-    Attributes
-    ----------
-    n_entities : int
-    tails : Adjacency
-        Tails by (head, relation).
-    heads : Adjacency
-        Heads by (tail, relation).
-    """
-
-    n_entities: int
-    tails: Adjacency
-    heads: Adjacency
 
 
 def make_graph(
@@ -129,11 +70,11 @@ def _check_ids(split: str, rows: np.ndarray, n_entities: int, n_relations: int) 
 def sorted_unique(rows: np.ndarray) -> np.ndarray:
     """Rows of three ids in lexicographic order, each once, as int32."""
     rows = np.ascontiguousarray(rows, dtype=np.int32).reshape(-1, 3)
-    rows = rows[_order(rows)]
-    return np.ascontiguousarray(rows[_first_of_equal(rows)])
+    rows = rows[row_order(rows)]
+    return np.ascontiguousarray(rows[first_of_equal(rows)])
 
 
-def _order(rows: np.ndarray) -> np.ndarray:
+def row_order(rows: np.ndarray) -> np.ndarray:
     """Stable order of the rows by their columns; one integer key where it fits."""
     if not len(rows):
         return np.empty(0, np.int64)
@@ -144,7 +85,7 @@ def _order(rows: np.ndarray) -> np.ndarray:
     return np.lexsort(rows.T[::-1])
 
 
-def _first_of_equal(rows: np.ndarray) -> np.ndarray:
+def first_of_equal(rows: np.ndarray) -> np.ndarray:
     """Mask of the rows that differ from the row before them."""
     first = np.ones(len(rows), dtype=bool)
     np.any(rows[1:] != rows[:-1], axis=1, out=first[1:])
@@ -182,62 +123,3 @@ def read_graph(path: str | os.PathLike, splits: tuple[str, ...] = SPLITS) -> Gra
             )
     except (OSError, KeyError, ValueError, zipfile.BadZipFile, AttributeError) as error:
         raise InputError(f"{path}: not a readable graph ({error}); build it again") from error
-
-
-def split_view(graph: Graph, split: str) -> View:
-    """The observed and the full graph of a split (`train`, `valid` or `test`) as one view."""
-    return _view(graph, OBSERVED[split], FULL[split])
-
-
-def graph_view(graph: Graph, splits: tuple[str, ...]) -> View:
-    """The union of some splits as a view in which every edge is in both graphs."""
-    return _view(graph, splits, splits)
-
-
-def missing_view(graph: Graph, split: str) -> View:
-    """Only the edges of the full graph of a split that the observed graph lacks."""
-    rows, observed = _edges(graph, OBSERVED[split], FULL[split])
-    return _view_of(rows[~observed], observed[~observed], graph.n_entities)
-
-
-def _view(graph: Graph, observed: tuple[str, ...], full: tuple[str, ...]) -> View:
-    return _view_of(*_edges(graph, observed, full), graph.n_entities)
-
-
-def _view_of(rows: np.ndarray, observed: np.ndarray, n_entities: int) -> View:
-    return View(
-        n_entities=n_entities,
-        tails=_adjacency(rows, observed, n_entities),
-        heads=_adjacency(rows[:, ::-1], observed, n_entities),
-    )
-
-
-def _edges(graph: Graph, observed: tuple[str, ...], full: tuple[str, ...]):
-    """Edges of the full graph in order, each once, and whether the observed graph has them."""
-    ordered = [*observed, *(split for split in full if split not in observed)]
-    rows = np.concatenate([np.empty((0, 3), np.int32), *(graph.triples[s] for s in ordered)])
-    n_observed = sum(len(graph.triples[split]) for split in observed)
-    order = _order(rows)
-    first = order[_first_of_equal(rows[order])]
-    return rows[first], first < n_observed
-
-
-def _adjacency(rows: np.ndarray, observed: np.ndarray, n_entities: int) -> Adjacency:
-    """Compress distinct rows (entity, relation, neighbour)."""
-    codes = relation_codes(rows[:, 1])
-    order = _order(np.column_stack([rows[:, 0], codes.astype(np.int64), rows[:, 2]]))
-    rows, observed = rows[order], observed[order]
-    new_row = np.ones(len(rows), dtype=bool)
-    np.any(rows[1:, :2] != rows[:-1, :2], axis=1, out=new_row[1:])
-    starts = np.flatnonzero(new_row)
-    row_entities, row_relations = rows[starts, 0], rows[starts, 1]
-    entities = np.zeros((n_entities + 1, 2), np.uint64)
-    np.cumsum(np.bincount(row_entities, minlength=n_entities), out=entities[1:, 0])
-    marks = np.uint64(1) << (row_relations % MARK_BITS).astype(np.uint64)
-    np.bitwise_or.at(entities[:, 1], row_entities, marks)
-    packed = np.empty(len(starts) + 1, np.uint64)
-    places = starts.astype(np.uint64)
-    packed[:-1] = relation_codes(row_relations) << np.uint64(RELATION_SHIFT) | places
-    packed[-1] = len(rows)
-    edges = rows[:, 2].astype(np.uint32) << np.uint32(1) | observed.astype(np.uint32)
-    return Adjacency(entities, packed, edges)

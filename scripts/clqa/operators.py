@@ -2,23 +2,24 @@
 
 import numpy as np
 
+from clqa.adjacencies import find_row
 from clqa.kernels import kernel
 from clqa.sets import (
-    BLOCK,
     DEFAULT,
     LENGTH,
     POOL,
     SORTED,
+    SOURCE,
     clear,
     edge_value,
     edges_of,
     element,
     extent,
     find_place,
-    find_row,
     gather,
     join,
     list_all,
+    lower_place,
     meet,
     scatter,
     spare_start,
@@ -28,43 +29,19 @@ from clqa.sets import (
 
 @kernel
 def project(view, work, slot, relation, reverse, mode):
-    """Neighbours of a set, stored in its slot.
-
-    Members are taken in blocks: first those whose mark allows the relation, then their rows, then
-    the edges, so that the memory of many members is waited for at the same time.
-    """
     if work.slots[slot, DEFAULT] != 0:
         list_all(view, work, slot, mode)
     adjacency = view.heads if reverse else view.tails
     source, start, stop, flip = extent(work, slot)
     inner = edges_of(view, source)
     out = spare_start(work)
-    bit = np.uint64(relation) & np.uint64(63)
+    ids, dense, edges, one = work.ids, work.dense, adjacency.edges, np.uint64(1)
     end = np.uint64(out)
-    for first in range(start, stop, BLOCK):
-        members = 0
-        for i in range(first, min(first + BLOCK, stop)):
-            v, value = element(work, inner, source, i, flip, mode)
-            work.block[members, 0] = v
-            work.block[members, 1] = np.uint64(value)
-            members += (adjacency.entities[v, 1] >> bit) & np.uint64(1)
-        for k in range(members):
-            row, past = find_row(adjacency, work.block[k, 0], relation)
-            work.block[k, 2] = row
-            work.block[k, 3] = past
-        end = _add_edges(work, adjacency.edges, members, end, mode)
-    gather(work, out, np.int64(end))
-    store(work, slot, out, np.int64(end), np.int64(0), np.int64(stop - start == 1))
-
-
-@kernel
-def _add_edges(work, edges, members, end, mode):
-    """Join the edges of a block of rows into the dense array; list the ids that are new."""
-    ids, dense, one = work.ids, work.dense, np.uint64(1)
-    for k in range(members):
-        value = np.int64(work.block[k, 1])
+    for i in range(start, stop):
+        v, value = element(work, inner, source, i, flip, mode)
+        first, last = find_row(adjacency, v, relation)
         if mode == 0:
-            for j in range(work.block[k, 2], work.block[k, 3]):
+            for j in range(first, last):
                 edge = np.uint64(edges[j])
                 t = edge >> one
                 met = np.uint8(value & (np.int64(2) | np.int64(edge & one)))
@@ -73,7 +50,7 @@ def _add_edges(work, edges, members, end, mode):
                 dense[t] = old | met
                 end += np.uint64((old == 0) & (met != 0))
         else:
-            for j in range(work.block[k, 2], work.block[k, 3]):
+            for j in range(first, last):
                 edge = np.uint64(edges[j])
                 t = edge >> one
                 met = np.uint8(meet(value, edge_value(edge, mode), mode))
@@ -81,7 +58,8 @@ def _add_edges(work, edges, members, end, mode):
                 ids[end] = t
                 dense[t] = max(old, met)
                 end += np.uint64((old == 0) & (met != 0))
-    return end
+    gather(work, out, np.int64(end))
+    store(work, slot, out, np.int64(end), np.int64(0), np.int64(stop - start == 1))
 
 
 @kernel
@@ -187,48 +165,79 @@ def intersect(view, work, a, b, mode):
         _merge(view, work, a, b, mode, True)
         return
     walked, probed = a, b
-    if slots[a, DEFAULT] != 0:
+    both_sparse = slots[a, DEFAULT] == 0 and slots[b, DEFAULT] == 0
+    if slots[a, DEFAULT] != 0 or (both_sparse and slots[a, LENGTH] > slots[b, LENGTH]):
         walked, probed = b, a
-    elif slots[b, DEFAULT] == 0:
-        smaller = a if slots[a, LENGTH] <= slots[b, LENGTH] else b
-        larger = a + b - smaller
-        walked, probed = (smaller, larger) if slots[larger, SORTED] else (larger, smaller)
-    _probe(view, work, walked, probed, a, mode)
+    is_row = slots[probed, SOURCE] != POOL
+    if (
+        is_row
+        and slots[probed, LENGTH] > 0
+        and _is_search_cheaper(slots[walked, LENGTH], slots[probed, LENGTH])
+    ):
+        _probe_by_search(view, work, walked, probed, a, mode)
+    elif both_sparse:
+        _probe(view, work, probed, walked, a, mode)
+    else:
+        _probe(view, work, walked, probed, a, mode)
+
+
+@kernel
+def _is_search_cheaper(n_walked, n_probed):
+    """Whether so many binary searches cost less than writing the other set down and clearing it."""
+    steps = 2
+    while (1 << steps) < n_probed:
+        steps += 1
+    return n_walked * (steps + 2) < n_probed
 
 
 @kernel
 def _probe(view, work, walked, probed, target, mode):
-    """Meet of a set with default 0, walked, and another one, looked up; stored in `target`."""
-    slots = work.slots
-    source, start, stop, flip = extent(work, walked)
+    """Meet of a set with default 0 and another one, which is written down to be looked up."""
+    default = work.slots[probed, DEFAULT]
+    source, start, stop, flip = extent(work, probed)
     edges = edges_of(view, source)
-    other_source, other_start, other_stop, other_flip = extent(work, probed)
-    other_edges, other_default = edges_of(view, other_source), slots[probed, DEFAULT]
-    other_length = other_stop - other_start
-    steps = 2
-    while (1 << steps) < other_length:
-        steps += 1
-    search = other_source != POOL and (stop - start) * steps < 2 * other_length + (stop - start)
-    if not search:
-        scatter(view, work, probed, mode)
-    out = spare_start(work)
-    end = np.uint64(out)
     for i in range(start, stop):
         t, value = element(work, edges, source, i, flip, mode)
-        met = other_default
-        if search:
-            place = find_place(other_edges, 1, other_start, other_length, t)
-            if place >= 0:
-                met = element(work, other_edges, other_source, place, other_flip, mode)[1]
-        elif work.mark[t]:
-            met = np.int64(work.dense[t])
-        met = meet(value, met, mode)
+        work.dense[t] = value ^ default
+    out = spare_start(work)
+    end = np.uint64(out)
+    source, start, stop, flip = extent(work, walked)
+    edges = edges_of(view, source)
+    for i in range(start, stop):
+        t, value = element(work, edges, source, i, flip, mode)
+        met = meet(value, np.int64(work.dense[t]) ^ default, mode)
         work.ids[end] = t
         work.values[end] = met
         end += np.uint64(met != 0)
-    if not search:
-        clear(view, work, probed, mode)
-    store(work, target, out, np.int64(end), np.int64(0), slots[walked, SORTED])
+    source, start, stop, flip = extent(work, probed)
+    edges = edges_of(view, source)
+    for i in range(start, stop):
+        work.dense[element(work, edges, source, i, flip, mode)[0]] = 0
+    ascending = work.slots[walked, SORTED]
+    store(work, target, out, np.int64(end), np.int64(0), ascending)
+
+
+@kernel
+def _probe_by_search(view, work, walked, probed, target, mode):
+    """Meet of a small set with default 0 and a row of the graph, whose ids ascend."""
+    slots = work.slots
+    row_source, row_start, row_stop, row_flip = extent(work, probed)
+    row_edges = edges_of(view, row_source)
+    out = spare_start(work)
+    end = np.uint64(out)
+    source, start, stop, flip = extent(work, walked)
+    edges = edges_of(view, source)
+    default, n_row = slots[probed, DEFAULT], row_stop - row_start
+    for i in range(start, stop):
+        t, value = element(work, edges, source, i, flip, mode)
+        place = lower_place(row_edges, 1, row_start, n_row, t)
+        found, there = element(work, row_edges, row_source, place, row_flip, mode)
+        met = meet(value, there if found == t else default, mode)
+        work.ids[end] = t
+        work.values[end] = met
+        end += np.uint64(met != 0)
+    ascending = slots[walked, SORTED]
+    store(work, target, out, np.int64(end), np.int64(0), ascending)
 
 
 @kernel

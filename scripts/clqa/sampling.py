@@ -11,10 +11,21 @@ from typing import NamedTuple
 
 import numpy as np
 
+from clqa.adjacencies import (
+    View,
+    find_row,
+    missing_edges,
+    row_keys,
+    row_places,
+    row_relations,
+    split_edges,
+    split_view,
+    view_of,
+)
 from clqa.errors import InputError
 from clqa.evaluation import evaluate
 from clqa.formulas import Formula, canonical, to_text
-from clqa.graphs import PLACE_MASK, Graph, relations_of, split_view
+from clqa.graphs import Graph
 from clqa.kernels import kernel
 from clqa.plans import Anchor, Complement, Intersect, Node, Plan, Project, Unite, plan
 from clqa.randomness import mixed, seek, stream_key
@@ -23,7 +34,6 @@ from clqa.sets import (
     COST,
     FREE_OF_COST,
     collect,
-    find_row,
     look_up,
     scratch,
     tally,
@@ -169,7 +179,7 @@ def all_one_atom_queries(graph: Graph, split: str, formula: Formula, rules: Rule
         raise InputError(f"formula '{to_text(formula)}': only a shape of one atom is exhaustive")
     view = split_view(graph, split)
     near = view.heads if root.reverse else view.tails
-    starts = (near.rows & np.uint64(PLACE_MASK)).astype(np.int64)
+    starts = row_places(near.rows)
     observed = np.append(0, np.cumsum(near.edges & 1))
     easy = np.diff(observed[starts])
     hard = np.diff(starts) - easy
@@ -183,9 +193,7 @@ def all_one_atom_queries(graph: Graph, split: str, formula: Formula, rules: Rule
     for reason, mask in rejected.items():
         rejections[reason] = int((kept & mask).sum())
         kept &= ~mask
-    rows_of_entity = np.diff(near.entities[:, 0].astype(np.int64))
-    entities = np.repeat(np.arange(graph.n_entities, dtype=np.int32), rows_of_entity)
-    relations = relations_of(near.rows[:-1])
+    entities, relations = row_keys(near.rows), row_relations(near)
     order = np.lexsort((relations[kept], entities[kept]))
     return Sampled(
         entities[kept][order].reshape(-1, 1),
@@ -248,6 +256,8 @@ def _changing_rows(shape: Plan, negated: bool) -> np.ndarray:
 
 class _Inputs(NamedTuple):
     walk: Walk
+    both: View
+    missing: View
     positive_rows: np.ndarray
     negated_rows: np.ndarray
     program: np.ndarray
@@ -280,8 +290,11 @@ def _inputs(graph: Graph, split: str, shape: Plan, rules: Rules, orders: np.ndar
     negation = rules.negation if has_negation else "any"
     share = rules.min_links / shape.most_links if rules.min_links > 1 else 0.0
     caps = [_cap(cap) for cap in (rules.max_hard, rules.max_easy, rules.max_retracted)]
+    edges = split_edges(graph, split)
     return _Inputs(
-        walk=plan_walk(graph, split, shape, rules.draw, rules.inverse_undo, share),
+        walk=plan_walk(graph, edges, shape, rules.draw, rules.inverse_undo, share),
+        both=view_of(graph, edges),
+        missing=view_of(graph, missing_edges(edges)),
         positive_rows=_changing_rows(shape, negated=False),
         negated_rows=_changing_rows(shape, negated=True),
         program=shape.program,
@@ -367,10 +380,10 @@ def _find(state, wanted):
 
 
 @kernel
-def _none_changes(walk, rows, anchors, relations):
+def _none_changes(missing, rows, anchors, relations):
     """Whether the listed atoms have no missing edge, so that what depends on them cannot change."""
     for k in range(len(rows)):
-        near = walk.missing.heads if rows[k, 2] else walk.missing.tails
+        near = missing.heads if rows[k, 2] else missing.tails
         first, last = find_row(near, anchors[rows[k, 1]], relations[rows[k, 0]])
         if last > first:
             return False
@@ -380,12 +393,13 @@ def _none_changes(walk, rows, anchors, relations):
 @kernel
 def _judge_answers(inputs, work, room, anchors, relations):
     """Answer the query on both graphs of the split and apply the rules on its answers."""
-    graphs, counts, mode = inputs.walk.full, room.counts, np.int64(BOOLEAN)
-    if inputs.require_hard and _none_changes(inputs.walk, inputs.positive_rows, anchors, relations):
+    graphs, missing, counts = inputs.both, inputs.missing, room.counts
+    if inputs.require_hard and _none_changes(missing, inputs.positive_rows, anchors, relations):
         return _NO_HARD
     must_retract = inputs.negation == 0
-    if must_retract and _none_changes(inputs.walk, inputs.negated_rows, anchors, relations):
+    if must_retract and _none_changes(missing, inputs.negated_rows, anchors, relations):
         return _NOTHING_RETRACTED
+    mode = np.int64(BOOLEAN)
     evaluate(graphs, work, inputs.program, anchors, relations, mode)
     tally(graphs, work, counts, mode)
     retracted, hard, kept = counts[1], counts[2], counts[3]
@@ -414,7 +428,7 @@ def _judge_answers(inputs, work, room, anchors, relations):
 @kernel
 def _few_links(inputs, work, room, anchors, relations, hard):
     """Whether some hard answer, of those in slot 0, needs fewer missing links than asked for."""
-    graphs, ids, values = inputs.walk.full, room.ids[:hard], room.values[:hard]
+    graphs, ids, values = inputs.both, room.ids[:hard], room.values[:hard]
     collect(graphs, work, 3, 2, ids, 0, np.int64(BOOLEAN))
     cost = np.int64(COST)
     evaluate(graphs, work, inputs.normal_program, anchors, relations, cost)

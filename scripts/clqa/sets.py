@@ -14,8 +14,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from clqa.bits import lowest_one, ones
-from clqa.graphs import MARK_BITS, PLACE_MASK, RELATION_SHIFT
+from clqa.adjacencies import find_row
+from clqa.bits import lowest_one
 from clqa.kernels import kernel
 from clqa.plans import PROJECT_NEGATED, stack_depth
 
@@ -28,9 +28,6 @@ FREE_OF_COST = 255
 SOURCE, START, LENGTH, DEFAULT, FLIP, SORTED, REGION = range(7)
 POOL, TAILS, HEADS = 0, 1, 2
 
-# Members of a set that a projection takes at once.
-BLOCK = 256
-
 
 class Scratch(NamedTuple):
     """Working memory of one thread; all dense arrays are zero between steps."""
@@ -40,7 +37,6 @@ class Scratch(NamedTuple):
     dense: np.ndarray
     mark: np.ndarray
     words: np.ndarray
-    block: np.ndarray
     slots: np.ndarray
 
 
@@ -58,7 +54,6 @@ def scratch(n_entities: int, *programs: np.ndarray) -> Scratch:
         dense=np.zeros(n_entities + 1, np.uint8),
         mark=np.zeros(n_entities + 1, np.uint8),
         words=np.zeros(n_entities // 64 + 1, np.uint64),
-        block=np.empty((BLOCK, 4), np.uint64),
         slots=slots,
     )
 
@@ -82,49 +77,27 @@ def flipped(value, mode):
 
 
 @kernel
-def find_row(adjacency, entity, relation):
-    """First and past-the-last place of the edges of (entity, relation); equal if it has none."""
-    one, entity, relation = np.uint64(1), np.uint64(entity), np.uint64(relation)
-    mark, low_bits = adjacency.entities[entity, 1], np.uint64(MARK_BITS - 1)
-    bit = one << (relation & low_bits)
-    if not mark & bit:
-        return np.uint64(0), np.uint64(0)
-    # Each bit of the mark stands for one row at least: those below and above narrow the search.
-    below = ones(mark & (bit - one))
-    row = adjacency.entities[entity, 0] + below
-    size = adjacency.entities[entity + one, 0] - row - (ones(mark) - below - one)
-    code = (relation & low_bits) << np.uint64(18) | relation >> np.uint64(6)
-    past = (code + one) << np.uint64(RELATION_SHIFT)
-    while size > one:
-        half = size >> one
-        row += half * np.uint64(adjacency.rows[row + half] < past)
-        size -= half
-    packed = adjacency.rows[row]
-    if packed >> np.uint64(RELATION_SHIFT) == code:
-        places = np.uint64(PLACE_MASK)
-        return packed & places, adjacency.rows[row + one] & places
-    return np.uint64(0), np.uint64(0)
+def lower_place(packed, shift, start, length, wanted):
+    """Place of the last of some ascending ids, kept from bit `shift` on, that is at most `wanted`.
 
-
-@kernel
-def relation_of(row):
-    """Relation of a row, as `graphs.relations_of` gives it."""
-    code = row >> np.uint64(RELATION_SHIFT)
-    high = code & np.uint64((1 << 18) - 1)
-    return np.int32(high << np.uint64(6) | code >> np.uint64(18))
-
-
-@kernel
-def find_place(packed, shift, start, length, wanted):
-    """Place of the id `wanted` among ascending ones, kept from bit `shift` on, or -1."""
+    The first place if there is none. The steps depend on the length alone, and no branch on the
+    ids, so that the memory of several searches is waited for at the same time.
+    """
     low, size, one = np.uint64(start), np.uint64(length), np.uint64(1)
     past = (np.uint64(wanted) + one) << np.uint64(shift)
     while size > one:
         half = size >> one
         low += half * np.uint64(packed[low + half] < past)
         size -= half
-    if size == one and packed[low] >> shift == wanted:
-        return np.int64(low)
+    return low
+
+
+@kernel
+def find_place(packed, shift, start, length, wanted):
+    """Place of the id `wanted` among ascending ones, kept from bit `shift` on, or -1."""
+    place = lower_place(packed, shift, start, length, wanted)
+    if length > 0 and np.uint64(packed[place]) >> np.uint64(shift) == np.uint64(wanted):
+        return np.int64(place)
     return np.int64(-1)
 
 

@@ -4,19 +4,18 @@ from typing import NamedTuple
 
 import numpy as np
 
-from clqa.graphs import (
-    FULL,
+from clqa.adjacencies import (
     PLACE_MASK,
-    Graph,
-    View,
-    missing_view,
-    sorted_unique,
-    split_view,
+    ROW_SHIFT,
+    Edges,
+    Incidence,
+    incidence,
+    missing_edges,
 )
+from clqa.graphs import Graph
 from clqa.kernels import kernel
 from clqa.plans import Anchor, Complement, Everything, Intersect, Node, Plan, Project, Unite
 from clqa.randomness import below, uniform
-from clqa.sets import relation_of
 
 DRAWS = ("answers", "relations", "edges")
 INVERSE_UNDO = ("chain", "everywhere", "allowed")
@@ -61,18 +60,25 @@ def walk_steps(root: Node, across_branches: bool) -> np.ndarray:
     return np.array(steps, np.int32).reshape(-1, 6)
 
 
+class Ways(NamedTuple):
+    """Edges by the entity that a step starts from: to its heads, or to its tails."""
+
+    heads: Incidence
+    tails: Incidence
+
+
 class Walk(NamedTuple):
     """A shape's walk over a graph, for the kernel.
 
     Attributes
     ----------
-    full, missing : View
+    full, missing : Ways
         Edges that steps are drawn from: all, or those that the observed graph lacks.
     inverse : (n_relations,) int32
     starts : (n_starts,) int32
         Entities that an edge leads to.
     edges, edge_starts : (n_edges, 3) int32, (n_relations_present + 1,) int64
-        Edges as (relation, head, tail) by relation, where an edge is drawn first.
+        Edges as head, relation, tail by relation, where an edge is drawn first.
     steps : (n_steps, 6) int32
     draw : int
         Place in `DRAWS`.
@@ -81,8 +87,8 @@ class Walk(NamedTuple):
         Probability that a step is drawn from the missing edges.
     """
 
-    full: View
-    missing: View
+    full: Ways
+    missing: Ways
     inverse: np.ndarray
     starts: np.ndarray
     edges: np.ndarray
@@ -94,26 +100,38 @@ class Walk(NamedTuple):
 
 
 def plan_walk(
-    graph: Graph, split: str, shape: Plan, draw: str, inverse_undo: str, missing_share: float
+    graph: Graph, edges: Edges, shape: Plan, draw: str, inverse_undo: str, missing_share: float
 ) -> Walk:
     """Prepare walks of a shape over the full graph of a split."""
-    full = split_view(graph, split)
-    edges = np.empty((0, 3), np.int32)
-    if draw != "answers":
-        edges = np.concatenate([edges, *(graph.triples[s] for s in FULL[split])])
-        edges = sorted_unique(edges[:, [1, 0, 2]])
-    relation_starts = np.flatnonzero(np.diff(edges[:, 0], prepend=-1))
+    steps = walk_steps(shape.root, inverse_undo == "everywhere")
+    forwards = bool((steps[:, 4] == 1).any())
+    lost = missing_edges(edges) if missing_share else Edges(edges.triples[:0], edges.observed[:0])
+    first = edges.triples if draw != "answers" else edges.triples[:0]
+    first = np.ascontiguousarray(first[np.argsort(first[:, 1], kind="stable")])
+    relation_starts = np.flatnonzero(np.diff(first[:, 1], prepend=-1))
+    full = _ways(graph, edges, forwards)
     return Walk(
         full=full,
-        missing=missing_view(graph, split),
+        missing=_ways(graph, lost, forwards),
         inverse=graph.inverse,
-        starts=np.flatnonzero(np.diff(full.heads.entities[:, 0])).astype(np.int32),
-        edges=edges,
-        edge_starts=np.append(relation_starts, len(edges)).astype(np.int64),
-        steps=walk_steps(shape.root, inverse_undo == "everywhere"),
+        starts=np.flatnonzero(np.diff(full.heads.entity_rows)).astype(np.int32),
+        edges=first,
+        edge_starts=np.append(relation_starts, len(first)).astype(np.int64),
+        steps=steps,
         draw=DRAWS.index(draw),
         ban_round_trips=inverse_undo != "allowed",
         missing_share=missing_share,
+    )
+
+
+def _ways(graph: Graph, edges: Edges, forwards: bool) -> Ways:
+    """Edges by entity; those to the tails only if some step of a walk asks for them."""
+    heads, relations, tails = edges.triples.T
+    kept = slice(None) if forwards else slice(0)
+    n = graph.n_entities
+    return Ways(
+        heads=incidence(tails, relations, heads, n),
+        tails=incidence(heads[kept], relations[kept], tails[kept], n),
     )
 
 
@@ -145,8 +163,8 @@ def walk(inputs, random, registers, grounding, n_constants):
             continue
         column = n_constants + step[2]
         if forced >= 0 and step[4] == 0:
-            grounding[column] = inputs.edges[forced, 0]
-            registers[step[3]] = inputs.edges[forced, 1]
+            grounding[column] = inputs.edges[forced, 1]
+            registers[step[3]] = inputs.edges[forced, 0]
             forced = np.int64(-1)
             continue
         outcome = _draw_neighbour(inputs, random, registers, grounding, step, column, n_constants)
@@ -159,11 +177,10 @@ def walk(inputs, random, registers, grounding, n_constants):
 def _draw_neighbour(inputs, random, registers, grounding, step, column, n_constants):
     """Draw a relation that ends in a register's entity, evenly by type, then a neighbour."""
     use_missing = inputs.missing_share > 0 and uniform(random) < inputs.missing_share
-    view = inputs.missing if use_missing else inputs.full
-    near = view.tails if step[4] else view.heads
+    ways = inputs.missing if use_missing else inputs.full
+    near = ways.tails if step[4] else ways.heads
     entity = registers[step[1]]
-    first = np.int64(near.entities[entity, 0])
-    last = np.int64(near.entities[entity + 1, 0])
+    first, last = near.entity_rows[entity], near.entity_rows[entity + 1]
     if first == last:
         return DEAD_END
     banned = np.int32(-1)
@@ -173,7 +190,7 @@ def _draw_neighbour(inputs, random, registers, grounding, step, column, n_consta
         banned = relation if before[4] != step[4] else inputs.inverse[relation]
     for _ in range(_REDRAWS):
         row = first + below(random, last - first)
-        relation = relation_of(near.rows[row])
+        relation = np.int32(near.rows[row] >> np.uint64(ROW_SHIFT))
         held = grounding[column]
         if relation != banned and (held < 0 or held == relation):
             mask = np.uint64(PLACE_MASK)

@@ -6,8 +6,8 @@ tie policy makes of a method that cannot predict.
 
 import numpy as np
 
+from clqa.adjacencies import graph_view
 from clqa.answers import answer_sets
-from clqa.graphs import graph_view
 
 INFERENCE_GRAPHS = ("observed", "train")
 
