@@ -8,7 +8,7 @@ from clqa.graphs import read_graph
 from clqa.logs import log_to
 from clqa.plans import plan
 from clqa.query_sets import Queries, describe_queries, query_ids, write_queries
-from clqa.sampling import Rules, all_one_atom_queries, sample_queries
+from clqa.sampling import Rules, all_one_atom_queries, sample_queries, sampling_ground
 
 
 def sample_shard(
@@ -25,10 +25,11 @@ def sample_shard(
         `exhaustive` (list shapes of one atom in full).
     """
     graph = read_graph(path_to_graph)
+    ground = sampling_ground(graph, split)
     batches, report = {}, {}
     for shape, text in shapes.items():
         batches[shape], report[shape] = _sample_shape(
-            graph, shape, parse(text), dict(sampling), split, (seed, queries)
+            ground, shape, parse(text), dict(sampling), (seed, queries)
         )
     ids = [name for batch in batches.values() for name in batch.query_ids]
     metadata = describe_queries(graph, split, shapes, ids)
@@ -36,18 +37,17 @@ def sample_shard(
     write_queries(path_to_queries, batches, metadata, source="sampled")
 
 
-def _sample_shape(graph, shape, formula, sampling, split, stream):
+def _sample_shape(ground, shape, formula, sampling, stream):
     count, tries = sampling.pop("count"), sampling.pop("tries")
     exhaustive = sampling.pop("exhaustive")
     rules = Rules(**sampling)
     if exhaustive and plan(formula).n_relations == 1:
-        found = all_one_atom_queries(graph, split, formula, rules)
+        found = all_one_atom_queries(ground, formula, rules)
         count = len(found.anchors)
     else:
         with tqdm(total=count, desc=f"{stream[1]} {shape}", unit="query", delay=2) as bar:
             found = sample_queries(
-                graph,
-                split,
+                ground,
                 formula,
                 count,
                 rules,
@@ -55,7 +55,7 @@ def _sample_shape(graph, shape, formula, sampling, split, stream):
                 stream,
                 progress=lambda accepted: bar.update(accepted - bar.n),
             )
-    ids = query_ids(graph.hash, formula, found.anchors, found.relations)
+    ids = query_ids(ground.graph.hash, formula, found.anchors, found.relations)
     report = {
         "requested": count,
         "accepted": len(ids),

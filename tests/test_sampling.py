@@ -13,7 +13,14 @@ from clqa.errors import InputError
 from clqa.formulas import parse, symbols
 from clqa.graphs import FULL, OBSERVED, make_graph
 from clqa.plans import groups, plan
-from clqa.sampling import DRAWS, REASONS, Rules, all_one_atom_queries, sample_queries
+from clqa.sampling import (
+    DRAWS,
+    REASONS,
+    Rules,
+    all_one_atom_queries,
+    sample_queries,
+    sampling_ground,
+)
 from strategies import edges, values_of
 from test_answers import graph_of
 
@@ -48,7 +55,8 @@ def random_graph(seed, n_entities=7, n_forward=2, n_edges=22):
 
 def sampled(graph, text, count=30, tries=3000, split="test", stream=(0, "q"), **options):
     rules = Rules(**options)
-    return sample_queries(graph, split, parse(text), count, rules, tries, stream)
+    ground = sampling_ground(graph, split)
+    return sample_queries(ground, parse(text), count, rules, tries, stream)
 
 
 def judged(graph, split, formula, anchors, relations):
@@ -130,7 +138,7 @@ def test_counts_below_a_hundred_are_met():
 
 
 def test_all_queries_of_one_atom_are_listed():
-    found = all_one_atom_queries(CHAIN, "train", parse("r1(s1,f)"), Rules())
+    found = all_one_atom_queries(sampling_ground(CHAIN, "train"), parse("r1(s1,f)"), Rules())
     assert found.anchors.ravel().tolist() == [0, 1, 2]
     assert found.relations.ravel().tolist() == [0, 0, 1]
 
@@ -144,14 +152,14 @@ def test_the_list_of_one_atom_queries_equals_the_definition(text, cap):
         _, hard, _, _ = judged(graph, "test", formula, [anchor], [relation])
         if hard and (cap is None or len(hard) <= cap):
             expected.append((anchor, relation))
-    found = all_one_atom_queries(graph, "test", formula, Rules(max_hard=cap))
+    found = all_one_atom_queries(sampling_ground(graph, "test"), formula, Rules(max_hard=cap))
     rows = zip(found.anchors.ravel().tolist(), found.relations.ravel().tolist(), strict=True)
     assert list(rows) == expected
 
 
 def test_a_longer_shape_is_not_listed_in_full():
     with pytest.raises(InputError, match="one atom"):
-        all_one_atom_queries(CHAIN, "train", parse(PATH), Rules())
+        all_one_atom_queries(sampling_ground(CHAIN, "train"), parse(PATH), Rules())
 
 
 # a-r->b, c-r->b, a-s->d with inverses: a b c d = 0 1 2 3, r s r' s' = 0 1 2 3.

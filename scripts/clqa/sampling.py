@@ -12,6 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from clqa.adjacencies import (
+    Edges,
     View,
     find_row,
     missing_edges,
@@ -19,7 +20,6 @@ from clqa.adjacencies import (
     row_places,
     row_relations,
     split_edges,
-    split_view,
     view_of,
 )
 from clqa.errors import InputError
@@ -38,7 +38,7 @@ from clqa.sets import (
     scratch,
     tally,
 )
-from clqa.walks import DRAWS, GROUNDED, INVERSE_UNDO, Walk, plan_walk, walk
+from clqa.walks import DRAWS, GROUNDED, INVERSE_UNDO, Walk, Ways, plan_walk, walk, ways
 
 NEGATION = ("must_retract", "must_change", "any")
 
@@ -76,6 +76,26 @@ _BATCH = 1 << 14
 _NO_CAP = np.iinfo(np.int64).max
 
 
+class Ground(NamedTuple):
+    """The graphs of a split, laid out for sampling; shared by all shapes.
+
+    Attributes
+    ----------
+    both, missing : View
+        Observed and full graph, and the edges that only the full one has, to answer queries.
+    full_ways, missing_ways : Ways
+        The same edges, to draw walks from.
+    """
+
+    graph: Graph
+    split: str
+    edges: Edges
+    both: View
+    missing: View
+    full_ways: Ways
+    missing_ways: Ways
+
+
 class Rules(NamedTuple):
     """What an accepted query must satisfy; see `config/README.md` for the words of each option."""
 
@@ -109,9 +129,23 @@ class Sampled(NamedTuple):
     rejections: dict[str, int]
 
 
+def sampling_ground(graph: Graph, split: str) -> Ground:
+    """Lay out the observed and the full graph of a split (`train`, `valid` or `test`)."""
+    edges = split_edges(graph, split)
+    lost = missing_edges(edges)
+    return Ground(
+        graph=graph,
+        split=split,
+        edges=edges,
+        both=view_of(graph, edges),
+        missing=view_of(graph, lost),
+        full_ways=ways(graph, edges),
+        missing_ways=ways(graph, lost),
+    )
+
+
 def sample_queries(
-    graph: Graph,
-    split: str,
+    ground: Ground,
     formula: Formula,
     count: int,
     rules: Rules,
@@ -123,9 +157,7 @@ def sample_queries(
 
     Parameters
     ----------
-    graph : Graph
-    split : str
-        Names the observed and the full graph.
+    ground : Ground
     tries : int
         Attempts after which sampling ends, with whatever was found.
     stream : tuple
@@ -141,10 +173,10 @@ def sample_queries(
     shape = plan(formula)
     _check(rules, formula, shape)
     text, orders = canonical(formula)
-    if split == "train":
+    if ground.split == "train":
         negation = "must_change" if rules.negation == "must_retract" else rules.negation
         rules = rules._replace(max_hard=None, max_retracted=None, negation=negation)
-    inputs = _inputs(graph, split, shape, rules, orders)
+    inputs = _inputs(ground, shape, rules, orders)
     state = _State(
         anchors=np.empty((count, shape.n_constants), np.int32),
         relations=np.empty((count, shape.n_relations), np.int32),
@@ -153,8 +185,8 @@ def sample_queries(
         rejections=np.zeros(len(REASONS), np.int64),
     )
     programs = shape.program, shape.normal_program, shape.positive_program
-    work = scratch(graph.n_entities, *programs)
-    n = graph.n_entities
+    n = ground.graph.n_entities
+    work = scratch(n, *programs)
     room = _Room(np.empty(n, np.int32), np.empty(n, np.uint8), np.zeros(4, np.int64))
     key = stream_key(*stream, text)
     accepted = done = 0
@@ -166,7 +198,7 @@ def sample_queries(
     return Sampled(state.anchors[:accepted], state.relations[:accepted], done, rejections)
 
 
-def all_one_atom_queries(graph: Graph, split: str, formula: Formula, rules: Rules) -> Sampled:
+def all_one_atom_queries(ground: Ground, formula: Formula, rules: Rules) -> Sampled:
     """Every query of a shape of one atom that keeps the rules, in order of anchor and relation.
 
     Raises
@@ -177,15 +209,14 @@ def all_one_atom_queries(graph: Graph, split: str, formula: Formula, rules: Rule
     root = plan(formula).root
     if not (isinstance(root, Project) and isinstance(root.inner, Anchor) and not root.negated):
         raise InputError(f"formula '{to_text(formula)}': only a shape of one atom is exhaustive")
-    view = split_view(graph, split)
-    near = view.heads if root.reverse else view.tails
+    near = ground.both.heads if root.reverse else ground.both.tails
     starts = row_places(near.rows)
     observed = np.append(0, np.cumsum(near.edges & 1))
     easy = np.diff(observed[starts])
     hard = np.diff(starts) - easy
     rejected = {
         "no_hard_answers": (hard == 0) & rules.require_hard,
-        "too_many_hard": hard > _cap(rules.max_hard if split != "train" else None),
+        "too_many_hard": hard > _cap(rules.max_hard if ground.split != "train" else None),
         "too_many_easy": easy > _cap(rules.max_easy),
     }
     kept = np.ones(len(hard), bool)
@@ -285,16 +316,24 @@ class _State(NamedTuple):
     rejections: np.ndarray
 
 
-def _inputs(graph: Graph, split: str, shape: Plan, rules: Rules, orders: np.ndarray) -> _Inputs:
+def _inputs(ground: Ground, shape: Plan, rules: Rules, orders: np.ndarray) -> _Inputs:
     has_negation = not np.array_equal(shape.positive_program, shape.normal_program)
     negation = rules.negation if has_negation else "any"
     share = rules.min_links / shape.most_links if rules.min_links > 1 else 0.0
     caps = [_cap(cap) for cap in (rules.max_hard, rules.max_easy, rules.max_retracted)]
-    edges = split_edges(graph, split)
     return _Inputs(
-        walk=plan_walk(graph, edges, shape, rules.draw, rules.inverse_undo, share),
-        both=view_of(graph, edges),
-        missing=view_of(graph, missing_edges(edges)),
+        walk=plan_walk(
+            shape.root,
+            ground.edges,
+            ground.full_ways,
+            ground.missing_ways,
+            ground.graph.inverse,
+            rules.draw,
+            rules.inverse_undo,
+            share,
+        ),
+        both=ground.both,
+        missing=ground.missing,
         positive_rows=_changing_rows(shape, negated=False),
         negated_rows=_changing_rows(shape, negated=True),
         program=shape.program,
@@ -320,10 +359,12 @@ def _attempt_batch(inputs, work, room, state, key, first, batch, accepted):
     for attempt in range(first, first + batch):
         seek(random, key, attempt)
         outcome = walk(inputs.walk, random, registers, grounding, n_constants)
+        anchors, relations = grounding[:n_constants], grounding[n_constants:]
+        if outcome == _ACCEPTED:
+            outcome = _judge_atoms(inputs, anchors, relations)
         if outcome == _ACCEPTED:
             outcome = _judge_grounding(inputs, state, grounding, best)
         if outcome == _ACCEPTED:
-            anchors, relations = grounding[:n_constants], grounding[n_constants:]
             outcome = _judge_answers(inputs, work, room, anchors, relations)
         if outcome != _ACCEPTED:
             state.rejections[outcome] += 1
@@ -336,6 +377,29 @@ def _attempt_batch(inputs, work, room, state, key, first, batch, accepted):
         if accepted == len(state.anchors):
             return accepted, attempt + 1
     return accepted, first + batch
+
+
+@kernel
+def _none_changes(missing, rows, anchors, relations):
+    """Whether the listed atoms have no missing edge, so that what depends on them cannot change."""
+    for k in range(len(rows)):
+        near = missing.heads if rows[k, 2] else missing.tails
+        first, last = find_row(near, anchors[rows[k, 1]], relations[rows[k, 0]])
+        if last > first:
+            return False
+    return len(rows) > 0
+
+
+@kernel
+def _judge_atoms(inputs, anchors, relations):
+    """Reject at once what no missing edge of an anchored atom can change as it must."""
+    missing = inputs.missing
+    if inputs.require_hard and _none_changes(missing, inputs.positive_rows, anchors, relations):
+        return _NO_HARD
+    must_retract = inputs.negation == 0
+    if must_retract and _none_changes(missing, inputs.negated_rows, anchors, relations):
+        return _NOTHING_RETRACTED
+    return _ACCEPTED
 
 
 @kernel
@@ -380,26 +444,9 @@ def _find(state, wanted):
 
 
 @kernel
-def _none_changes(missing, rows, anchors, relations):
-    """Whether the listed atoms have no missing edge, so that what depends on them cannot change."""
-    for k in range(len(rows)):
-        near = missing.heads if rows[k, 2] else missing.tails
-        first, last = find_row(near, anchors[rows[k, 1]], relations[rows[k, 0]])
-        if last > first:
-            return False
-    return len(rows) > 0
-
-
-@kernel
 def _judge_answers(inputs, work, room, anchors, relations):
     """Answer the query on both graphs of the split and apply the rules on its answers."""
-    graphs, missing, counts = inputs.both, inputs.missing, room.counts
-    if inputs.require_hard and _none_changes(missing, inputs.positive_rows, anchors, relations):
-        return _NO_HARD
-    must_retract = inputs.negation == 0
-    if must_retract and _none_changes(missing, inputs.negated_rows, anchors, relations):
-        return _NOTHING_RETRACTED
-    mode = np.int64(BOOLEAN)
+    graphs, counts, mode = inputs.both, room.counts, np.int64(BOOLEAN)
     evaluate(graphs, work, inputs.program, anchors, relations, mode)
     tally(graphs, work, counts, mode)
     retracted, hard, kept = counts[1], counts[2], counts[3]
@@ -413,7 +460,7 @@ def _judge_answers(inputs, work, room, anchors, relations):
         return _MANY_EASY
     if retracted > inputs.caps[2]:
         return _MANY_RETRACTED
-    if must_retract and retracted == 0:
+    if inputs.negation == 0 and retracted == 0:
         return _NOTHING_RETRACTED
     if inputs.min_links > 1 and _few_links(inputs, work, room, anchors, relations, hard):
         return _FEW_LINKS

@@ -16,8 +16,12 @@ def write_table(path: str | os.PathLike, table: pa.Table, metadata: dict | None 
     """Write a table as zstd Parquet; `metadata` is kept in the file as strict JSON."""
     text = json.dumps(metadata or {}, allow_nan=False)
     table = table.replace_schema_metadata({KEY: text.encode()})
+    # Dictionaries pay for words; ids in lists are written twice as fast without.
+    words = [field.name for field in table.schema if not pa.types.is_nested(field.type)]
     with replacing(path) as temporary:
-        pq.write_table(table, temporary, compression="zstd", write_statistics=False)
+        pq.write_table(
+            table, temporary, compression="zstd", use_dictionary=words, write_statistics=False
+        )
 
 
 def read_table(path: str | os.PathLike, columns: list[str] | None = None) -> tuple[pa.Table, dict]:

@@ -10,11 +10,10 @@ from clqa.adjacencies import (
     Edges,
     Incidence,
     incidence,
-    missing_edges,
 )
 from clqa.graphs import Graph
 from clqa.kernels import kernel
-from clqa.plans import Anchor, Complement, Everything, Intersect, Node, Plan, Project, Unite
+from clqa.plans import Anchor, Complement, Everything, Intersect, Node, Project, Unite
 from clqa.randomness import below, uniform
 
 DRAWS = ("answers", "relations", "edges")
@@ -99,39 +98,31 @@ class Walk(NamedTuple):
     missing_share: float
 
 
+def ways(graph: Graph, edges: Edges) -> Ways:
+    """Edges by entity, in both directions."""
+    heads, relations, tails = edges.triples.T
+    n = graph.n_entities
+    return Ways(incidence(tails, relations, heads, n), incidence(heads, relations, tails, n))
+
+
 def plan_walk(
-    graph: Graph, edges: Edges, shape: Plan, draw: str, inverse_undo: str, missing_share: float
+    root: Node, edges: Edges, full: Ways, missing: Ways, inverse, draw, inverse_undo, missing_share
 ) -> Walk:
-    """Prepare walks of a shape over the full graph of a split."""
-    steps = walk_steps(shape.root, inverse_undo == "everywhere")
-    forwards = bool((steps[:, 4] == 1).any())
-    lost = missing_edges(edges) if missing_share else Edges(edges.triples[:0], edges.observed[:0])
+    """Prepare walks of a shape; the arguments are as in `Walk`, with options by their names."""
     first = edges.triples if draw != "answers" else edges.triples[:0]
     first = np.ascontiguousarray(first[np.argsort(first[:, 1], kind="stable")])
     relation_starts = np.flatnonzero(np.diff(first[:, 1], prepend=-1))
-    full = _ways(graph, edges, forwards)
     return Walk(
         full=full,
-        missing=_ways(graph, lost, forwards),
-        inverse=graph.inverse,
+        missing=missing,
+        inverse=inverse,
         starts=np.flatnonzero(np.diff(full.heads.entity_rows)).astype(np.int32),
         edges=first,
         edge_starts=np.append(relation_starts, len(first)).astype(np.int64),
-        steps=steps,
+        steps=walk_steps(root, inverse_undo == "everywhere"),
         draw=DRAWS.index(draw),
         ban_round_trips=inverse_undo != "allowed",
         missing_share=missing_share,
-    )
-
-
-def _ways(graph: Graph, edges: Edges, forwards: bool) -> Ways:
-    """Edges by entity; those to the tails only if some step of a walk asks for them."""
-    heads, relations, tails = edges.triples.T
-    kept = slice(None) if forwards else slice(0)
-    n = graph.n_entities
-    return Ways(
-        heads=incidence(tails, relations, heads, n),
-        tails=incidence(heads[kept], relations[kept], tails[kept], n),
     )
 
 
@@ -177,8 +168,8 @@ def walk(inputs, random, registers, grounding, n_constants):
 def _draw_neighbour(inputs, random, registers, grounding, step, column, n_constants):
     """Draw a relation that ends in a register's entity, evenly by type, then a neighbour."""
     use_missing = inputs.missing_share > 0 and uniform(random) < inputs.missing_share
-    ways = inputs.missing if use_missing else inputs.full
-    near = ways.tails if step[4] else ways.heads
+    edges = inputs.missing if use_missing else inputs.full
+    near = edges.tails if step[4] else edges.heads
     entity = registers[step[1]]
     first, last = near.entity_rows[entity], near.entity_rows[entity + 1]
     if first == last:
