@@ -30,7 +30,7 @@ report: $(STAMP) ## Write report.html, Snakemake's own page about the run's jobs
 	@$(PYTHON) -m snakemake --report report.html $(ARGS)
 
 test: $(STAMP) ## Run the test suite (ARGS=... goes to pytest)
-	@$(PYTHON) -m pytest -n $(WORKERS) --dist loadfile $(ARGS)
+	@$(PYTHON) -m pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder $(ARGS)
 
 lint: $(STAMP) ## Check formatting and style
 	@$(PYTHON) -m ruff format --check .

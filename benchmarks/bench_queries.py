@@ -25,7 +25,8 @@ from clqa.adjacencies import graph_view, split_view
 from clqa.answers import answer_sets, missing_links, split_answers
 from clqa.formulas import parse
 from clqa.graphs import SPLITS, make_graph, read_graph, write_graph
-from clqa.plans import Anchor, Complement, Everything, Intersect, Project, plan
+from clqa.judgements import Rules
+from clqa.plans import plan
 from clqa.query_sets import (
     Answers,
     Queries,
@@ -34,7 +35,8 @@ from clqa.query_sets import (
     write_answers,
     write_queries,
 )
-from clqa.sampling import Rules, sample_queries, sampling_ground
+from clqa.sampling import sample_queries, sampling_ground
+from clqa.trees import Anchor, Complement, Everything, Intersect, Project
 
 SHAPES = yaml.safe_load((ROOT / "config" / "shapes.yaml").read_text(encoding="utf-8"))
 SAMPLED = ("2p", "3p", "2i", "3i", "ip", "pi", "2u", "up", "2in", "3in", "inp", "pin", "pni")

@@ -5,10 +5,11 @@ from tqdm import tqdm
 from clqa.files import write_json
 from clqa.formulas import parse
 from clqa.graphs import read_graph
+from clqa.judgements import Rules
 from clqa.logs import log_to
 from clqa.plans import plan
 from clqa.query_sets import Queries, describe_queries, query_ids, write_queries
-from clqa.sampling import Rules, all_one_atom_queries, sample_queries, sampling_ground
+from clqa.sampling import all_one_atom_queries, sample_queries, sampling_ground
 
 
 def sample_shard(

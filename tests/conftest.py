@@ -24,3 +24,8 @@ def data() -> Path:
 def toy() -> Path:
     """Folder of the toy graph with its catalogues and run configuration."""
     return ROOT / "tests" / "toy"
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """The file that takes longest goes first, so that parallel workers end together."""
+    items.sort(key=lambda item: item.path.name != "test_workflow.py")

@@ -8,8 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import reference_answers
+from clqa.canonical_forms import canonical
 from clqa.errors import InputError
-from clqa.formulas import And, Atom, Or, canonical, negation_normal, parse, symbols, to_text
+from clqa.formulas import And, Atom, Or, negation_normal, parse, symbols, to_text
 from clqa.plans import groups, plan
 from strategies import edges, formulas, graphs, groundings, values_of
 

@@ -8,8 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from clqa.canonical_forms import canonical
 from clqa.errors import InputError
-from clqa.formulas import canonical, parse
+from clqa.formulas import parse
 from clqa.query_sets import (
     Answers,
     Queries,

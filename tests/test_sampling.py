@@ -12,15 +12,10 @@ import reference_answers
 from clqa.errors import InputError
 from clqa.formulas import parse, symbols
 from clqa.graphs import FULL, OBSERVED, make_graph
+from clqa.judgements import REASONS, Rules
 from clqa.plans import groups, plan
-from clqa.sampling import (
-    DRAWS,
-    REASONS,
-    Rules,
-    all_one_atom_queries,
-    sample_queries,
-    sampling_ground,
-)
+from clqa.sampling import all_one_atom_queries, sample_queries, sampling_ground
+from clqa.walks import DRAWS
 from strategies import edges, values_of
 from test_answers import graph_of
 

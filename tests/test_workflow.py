@@ -87,11 +87,12 @@ def refused(folder: Path, *arguments: str) -> str:
 def finished(tmp_path_factory) -> Path:
     """A clone in which the toy run is done; not to be changed by a test."""
     folder = clone(tmp_path_factory.mktemp("finished") / "a clone", copy=shutil.copy2)
-    jobs = done(folder, PYTHONHASHSEED="0")
-    assert jobs == {
-        "download_graph": 1,
-        "build_graph": 1,
-        "sample_queries": 4,
+    # One job to begin with compiles what its like then load.
+    first = done(folder, "results/queries/toy-test/part-1.parquet", PYTHONHASHSEED="0")
+    rest = done(folder, PYTHONHASHSEED="0")
+    assert first == {"download_graph": 1, "build_graph": 1, "sample_queries": 1}
+    assert rest == {
+        "sample_queries": 3,
         "split_answers": 4,
         "predict_oracle": 2,
         "predict_answers": 8,

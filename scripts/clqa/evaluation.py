@@ -4,15 +4,7 @@ import numpy as np
 
 from clqa.kernels import kernel
 from clqa.operators import intersect, project, project_negated, unite
-from clqa.plans import (
-    ANCHOR,
-    COMPLEMENT,
-    EVERYTHING,
-    HOP,
-    INTERSECT,
-    PROJECT,
-    PROJECT_NEGATED,
-)
+from clqa.programs import ANCHOR, COMPLEMENT, EVERYTHING, HOP, INTERSECT, PROJECT, PROJECT_NEGATED
 from clqa.sets import (
     DEFAULT,
     FLIP,

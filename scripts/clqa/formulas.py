@@ -1,4 +1,4 @@
-"""Query shapes as first-order formulas: text to tree and back, canonical form, symmetries.
+"""Query shapes as first-order formulas: text to tree and back, negation normal form.
 
 A formula is written as in EFOk-CQA (Yin et al., 2023): `r1(s1,e1)&!r2(e1,f)`, with constants `s#`,
 existential variables `e#`, free variables `f#`, relations `r#`, and `!`, `&`, `|`, parentheses. A
@@ -7,14 +7,10 @@ at the smallest subformula that holds all its occurrences, so that `!(r1(s1,e1)&
 that *no* e1 exists, while `r1(s1,e1)&!r2(e1,f)` says that one exists.
 """
 
-import functools
-import itertools
 import re
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
-
-import numpy as np
 
 from clqa.errors import InputError
 
@@ -49,7 +45,6 @@ _TOKEN = re.compile(r"\s*(?:([A-Za-z]\w*|\d+)|(&&?|∧)|(\|\|?|∨)|([!~¬])|([(
 _SIGNS = {2: "&", 3: "|", 4: "!"}
 _TERM = re.compile(r"(s\d+|e\d*|f\d*|\d+)")
 _RELATION = re.compile(r"(r\d+|\d+)")
-_MANY_ORDERS = 50_000
 
 
 def parse(text: str) -> Formula:
@@ -240,111 +235,3 @@ def free_in(part: Formula, whole: Formula, free: frozenset[str]) -> frozenset[st
     """Variables of `part` that `free` holds or that also occur elsewhere in `whole`."""
     own, all_ = variables(part), variables(whole)
     return frozenset(name for name in own if name in free or own[name] < all_[name])
-
-
-@functools.lru_cache(maxsize=4096)
-def canonical(formula: Formula) -> tuple[str, np.ndarray]:
-    """Canonical text of a formula and its symmetries.
-
-    Two formulas have the same text if and only if they are equal up to the names of their symbols
-    and the order of conjuncts and disjuncts.
-
-    Returns
-    -------
-    text : str
-    orders : (n_symmetries, n_constants + n_relations) int64
-        Each row lists, for the constants and then the relations in the order of the canonical
-        text, their columns in the formula's own order of first appearance (constants first).
-
-    Raises
-    ------
-    InputError
-        If the formula has too many like branches to be put in order.
-    """
-    own = symbols(formula, "s") + symbols(formula, "r")
-    column = {symbol: place for place, symbol in enumerate(own)}
-    best, orders = None, {}
-    for number, ordered in enumerate(_orders(formula, _colours(formula))):
-        if number >= _MANY_ORDERS:
-            raise InputError(f"formula '{to_text(formula)}': too many like branches to order them")
-        sequence = symbols(ordered, "s") + symbols(ordered, "r")
-        text = to_text(renamed(ordered, _fresh_names(ordered)))
-        if best is None or text < best:
-            best, orders = text, {}
-        if text == best:
-            orders[tuple(column[symbol] for symbol in sequence)] = None
-    return best, np.array(list(orders), dtype=np.int64).reshape(len(orders), len(own))
-
-
-def _fresh_names(formula: Formula) -> dict[str, str]:
-    """Names by order of first appearance; a single free variable is called f."""
-    names = {}
-    for kind in "srf":
-        for number, symbol in enumerate(symbols(formula, kind), start=1):
-            names[symbol] = f"{kind}{number}"
-    for number, symbol in enumerate(symbols(formula, "e"), start=1):
-        names[symbol] = f"e{number}"
-    free = symbols(formula, "f")
-    if len(free) == 1:
-        names[free[0]] = "f"
-    return names
-
-
-def _colours(formula: Formula) -> dict:
-    """Refine symbols by where they occur until no further ones can be told apart."""
-    colours = {}
-    for atom in atoms(formula):
-        for symbol in (atom.relation, atom.head, atom.tail):
-            colours[symbol] = symbol[0] if isinstance(symbol, str) else str(symbol)
-    while True:
-        places = {symbol: [] for symbol in colours}
-        _note_places(formula, colours, "", places)
-        refined = {s: repr((colours[s], sorted(places[s]))) for s in colours}
-        ranks = {text: f"{rank:04d}" for rank, text in enumerate(sorted(set(refined.values())))}
-        if len(ranks) == len(set(colours.values())):
-            return colours
-        colours = {symbol: ranks[text] for symbol, text in refined.items()}
-
-
-def _note_places(formula: Formula, colours: dict, path: str, places: dict) -> None:
-    path = f"{path}/{_key(formula, colours)}"
-    match formula:
-        case Atom(relation, head, tail):
-            for place, symbol in enumerate((relation, head, tail)):
-                places[symbol].append(f"{path}:{place}")
-        case Not(inner):
-            _note_places(inner, colours, path, places)
-        case And(parts) | Or(parts):
-            for part in parts:
-                _note_places(part, colours, path, places)
-
-
-def _key(formula: Formula, colours: dict) -> str:
-    """Text that is the same for subformulas alike up to symbols of the same colour and order."""
-    match formula:
-        case Atom(relation, head, tail):
-            return f"{colours[relation]}({colours[head]},{colours[tail]})"
-        case Not(inner):
-            return f"!({_key(inner, colours)})"
-        case And(parts) | Or(parts):
-            sign = "&" if isinstance(formula, And) else "|"
-            return f"({sign.join(sorted(_key(part, colours) for part in parts))})"
-
-
-def _orders(formula: Formula, colours: dict) -> Iterator[Formula]:
-    """The formula with parts sorted by colour, in every order of parts of the same colour."""
-    match formula:
-        case Atom():
-            yield formula
-        case Not(inner):
-            yield from (Not(ordered) for ordered in _orders(inner, colours))
-        case And(parts) | Or(parts):
-            keyed = sorted(((_key(part, colours), part) for part in parts), key=lambda kp: kp[0])
-            alike = [
-                [part for _, part in group]
-                for _, group in itertools.groupby(keyed, key=lambda kp: kp[0])
-            ]
-            for arrangement in itertools.product(*map(itertools.permutations, alike)):
-                flat = [part for group in arrangement for part in group]
-                for ordered in itertools.product(*(tuple(_orders(p, colours)) for p in flat)):
-                    yield type(formula)(ordered)

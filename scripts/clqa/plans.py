@@ -24,46 +24,18 @@ from clqa.formulas import (
     to_text,
     variables,
 )
-
-
-class Anchor(NamedTuple):
-    """The set that holds one constant: column `constant` of a query's anchors."""
-
-    constant: int
-
-
-class Everything(NamedTuple):
-    """The set of all entities."""
-
-
-class Project(NamedTuple):
-    """Entities linked to some member of `inner` by column `relation` of a query's relations.
-
-    The members are heads and the result tails, or the other way round if `reverse`; if `negated`,
-    the result are the entities that some member is *not* linked to.
-    """
-
-    inner: "Node"
-    relation: int
-    reverse: bool = False
-    negated: bool = False
-
-
-class Intersect(NamedTuple):
-    children: tuple["Node", ...]
-
-
-class Unite(NamedTuple):
-    children: tuple["Node", ...]
-
-
-class Complement(NamedTuple):
-    """All entities of the graph's vocabulary that are not in `inner`."""
-
-    inner: "Node"
-
-
-Node = Anchor | Everything | Project | Intersect | Unite | Complement
+from clqa.programs import program
+from clqa.trees import (
+    Anchor,
+    Complement,
+    Everything,
+    Intersect,
+    Node,
+    Project,
+    Unite,
+    is_negated,
+    walk,
+)
 
 
 class Plan(NamedTuple):
@@ -239,7 +211,7 @@ def _without_negations(node: Node) -> Node:
     """The plan of a negation normal form with negated branches of intersections left out."""
     match node:
         case Intersect(children):
-            kept = [_without_negations(c) for c in children if not _is_negated(c)]
+            kept = [_without_negations(c) for c in children if not is_negated(c)]
             if not kept:
                 return Everything()
             return kept[0] if len(kept) == 1 else Intersect(tuple(kept))
@@ -251,10 +223,6 @@ def _without_negations(node: Node) -> Node:
             return Project(_without_negations(inner), relation, reverse)
         case _:
             return node
-
-
-def _is_negated(node: Node) -> bool:
-    return isinstance(node, Complement) or (isinstance(node, Project) and node.negated)
 
 
 def _most_links(node: Node) -> int:
@@ -278,7 +246,7 @@ def groups(formula: Formula) -> tuple[str, ...]:
     normal = negation_normal(formula)
     free = symbols(formula, "f")[0]
     nodes = list(walk(_solve(normal, free, _columns(normal))))
-    negation = any(_is_negated(node) for node in nodes)
+    negation = any(is_negated(node) for node in nodes)
     union = any(isinstance(node, Unite) for node in nodes)
     intersection = any(isinstance(node, Intersect) for node in nodes)
     chain = not (negation or union or intersection)
@@ -291,64 +259,3 @@ def groups(formula: Formula) -> tuple[str, ...]:
         "conjunctive": not (negation or union),
     }
     return tuple(name for name, holds in marks.items() if holds)
-
-
-def walk(node: Node):
-    """The node and all below it, each before its children."""
-    yield node
-    match node:
-        case Project(inner, _, _, _) | Complement(inner):
-            yield from walk(inner)
-        case Intersect(children) | Unite(children):
-            for child in children:
-                yield from walk(child)
-
-
-# Steps of a program, one row (step, argument, argument) each; sets are kept on a stack.
-ANCHOR, HOP, PROJECT, PROJECT_NEGATED, INTERSECT, UNITE, COMPLEMENT, EVERYTHING = range(8)
-
-
-def program(root: Node) -> np.ndarray:
-    """Postfix code, (n_steps, 3) int32.
-
-    HOP relation constant and PROJECT relation 0 push the neighbours of a constant, or replace the
-    top set by its neighbours; a relation column c that is walked in reverse is written -1 - c.
-    INTERSECT and UNITE replace the top n sets by one, with n as first argument.
-    """
-    steps = []
-    _emit(root, steps)
-    return np.array(steps, dtype=np.int32).reshape(-1, 3)
-
-
-def _emit(node: Node, steps: list) -> None:
-    match node:
-        case Anchor(constant):
-            steps.append((ANCHOR, constant, 0))
-        case Everything():
-            steps.append((EVERYTHING, 0, 0))
-        case Project(Anchor(constant), relation, reverse, False):
-            steps.append((HOP, -1 - relation if reverse else relation, constant))
-        case Project(inner, relation, reverse, negated):
-            _emit(inner, steps)
-            step = PROJECT_NEGATED if negated else PROJECT
-            steps.append((step, -1 - relation if reverse else relation, 0))
-        case Complement(inner):
-            _emit(inner, steps)
-            steps.append((COMPLEMENT, 0, 0))
-        case Intersect(children) | Unite(children):
-            for child in sorted(children, key=_is_negated):
-                _emit(child, steps)
-            step = INTERSECT if isinstance(node, Intersect) else UNITE
-            steps.append((step, len(children), 0))
-
-
-def stack_depth(steps: np.ndarray) -> int:
-    """Most sets that a program keeps at once."""
-    height = highest = 0
-    for step, argument, _ in steps:
-        if step in (INTERSECT, UNITE):
-            height -= int(argument) - 1
-        elif step in (ANCHOR, HOP, EVERYTHING):
-            height += 1
-        highest = max(highest, height)
-    return highest

@@ -9,8 +9,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from clqa.canonical_forms import canonical
 from clqa.errors import InputError
-from clqa.formulas import Formula, canonical, parse, symbols
+from clqa.formulas import Formula, parse, symbols
 from clqa.graphs import FULL, OBSERVED, Graph
 from clqa.ragged import Ragged
 from clqa.tables import read_table, write_table

@@ -17,7 +17,7 @@ import numpy as np
 from clqa.adjacencies import find_row
 from clqa.bits import lowest_one
 from clqa.kernels import kernel
-from clqa.plans import PROJECT_NEGATED, stack_depth
+from clqa.programs import PROJECT_NEGATED, stack_depth
 
 BOOLEAN, COST = 0, 1
 FREE_OF_COST = 255

@@ -13,8 +13,8 @@ from clqa.adjacencies import (
 )
 from clqa.graphs import Graph
 from clqa.kernels import kernel
-from clqa.plans import Anchor, Complement, Everything, Intersect, Node, Project, Unite
 from clqa.randomness import below, uniform
+from clqa.trees import Anchor, Complement, Everything, Intersect, Node, Project, Unite
 
 DRAWS = ("answers", "relations", "edges")
 INVERSE_UNDO = ("chain", "everywhere", "allowed")

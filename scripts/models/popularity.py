@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from clqa.plans import Intersect, Node, Project, Unite
+from clqa.trees import Intersect, Node, Project, Unite
 
 INFERENCE_GRAPHS = ("train",)
 

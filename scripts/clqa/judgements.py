@@ -1,0 +1,308 @@
+"""The rules that a drawn query must keep, and the kernels that judge it."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from clqa.adjacencies import View, find_row
+from clqa.errors import InputError
+from clqa.evaluation import evaluate
+from clqa.formulas import Formula, to_text
+from clqa.kernels import kernel
+from clqa.plans import Plan
+from clqa.randomness import mixed
+from clqa.sets import BOOLEAN, COST, FREE_OF_COST, collect, look_up, tally
+from clqa.trees import Anchor, Complement, Intersect, Node, Project, Unite
+from clqa.walks import DRAWS, GROUNDED, INVERSE_UNDO
+
+NEGATION = ("must_retract", "must_change", "any")
+
+# Why an attempt is rejected, in the order in which the rules are tried.
+REASONS = (
+    "dead_end",
+    "round_trip",
+    "duplicate_branches",
+    "duplicate_query",
+    "no_hard_answers",
+    "no_answers",
+    "too_many_hard",
+    "too_many_easy",
+    "too_many_retracted",
+    "negation_retracts_nothing",
+    "negation_changes_nothing",
+    "too_few_links",
+)
+(
+    _DEAD_END,
+    _ROUND_TRIP,
+    _DUPLICATE_BRANCHES,
+    _DUPLICATE_QUERY,
+    _NO_HARD,
+    _NO_ANSWERS,
+    _MANY_HARD,
+    _MANY_EASY,
+    _MANY_RETRACTED,
+    _NOTHING_RETRACTED,
+    _NOTHING_CHANGED,
+    _FEW_LINKS,
+) = range(len(REASONS))
+_ACCEPTED = GROUNDED
+_NO_CAP = np.iinfo(np.int64).max
+
+
+class Rules(NamedTuple):
+    """What an accepted query must satisfy; see `config/README.md` for the words of each option."""
+
+    draw: str = "answers"
+    inverse_undo: str = "chain"
+    distinct_branches: bool = True
+    require_hard: bool = True
+    negation: str = "must_retract"
+    max_hard: int | None = 100
+    max_easy: int | None = None
+    max_retracted: int | None = 100
+    min_links: int = 1
+
+
+def check_rules(rules: Rules, formula: Formula, shape: Plan) -> None:
+    """Refuse unknown options, and more missing links than a shape has.
+
+    Raises
+    ------
+    InputError
+    """
+    for name, known in (("draw", DRAWS), ("inverse_undo", INVERSE_UNDO), ("negation", NEGATION)):
+        value = getattr(rules, name)
+        if value not in known:
+            raise InputError(f"sampling option {name}: '{value}' is not one of {', '.join(known)}")
+    if rules.min_links > shape.most_links:
+        raise InputError(
+            f"sampling option min_links: {rules.min_links}, but answers of "
+            f"'{to_text(formula)}' need {shape.most_links} links at most"
+        )
+
+
+def cap(value: int | None) -> int:
+    """A cap as a number; none is larger than any count."""
+    return _NO_CAP if value is None else value
+
+
+def _changing_rows(shape: Plan, negated: bool) -> np.ndarray:
+    """Anchored atoms of which one must have a missing edge if the answers are to change.
+
+    Without a missing edge in an atom that is not negated no answer is hard, without one in a
+    negated atom none is retracted. Where all such atoms start at an anchor, this can be seen before
+    the query is answered.
+
+    Returns
+    -------
+    rows : (n_atoms, 3) int32
+        Columns of the relation and of the constant, and whether the atom is walked from its tail;
+        empty if some atom starts elsewhere.
+    """
+    rows: list[tuple[int, int, int]] = []
+    anchored = True
+
+    def visit(node: Node, odd: bool) -> None:
+        nonlocal anchored
+        match node:
+            case Project(inner, relation, reverse, flipped):
+                if (odd ^ flipped) == negated:
+                    anchored &= isinstance(inner, Anchor)
+                    constant = inner.constant if isinstance(inner, Anchor) else 0
+                    rows.append((relation, constant, int(reverse)))
+                visit(inner, odd)
+            case Complement(inner):
+                visit(inner, not odd)
+            case Intersect(children) | Unite(children):
+                for child in children:
+                    visit(child, odd)
+
+    visit(shape.root, False)
+    return np.array(rows if anchored else [], np.int32).reshape(-1, 3)
+
+
+class Judge(NamedTuple):
+    """A shape and the rules for its queries, for the kernels.
+
+    Attributes
+    ----------
+    both, missing : View
+        The two graphs of a split, and the edges that only the full one has.
+    orders : (n_symmetries, n_constants + n_relations) int64
+        See `canonical_forms.canonical`.
+    positive_rows, negated_rows : (n_atoms, 3) int32
+        Anchored atoms of which one must have a missing edge.
+    caps : (3,) int64
+        On hard, easy and retracted answers.
+    negation : int
+        Place in `NEGATION`.
+    """
+
+    both: View
+    missing: View
+    orders: np.ndarray
+    positive_rows: np.ndarray
+    negated_rows: np.ndarray
+    program: np.ndarray
+    normal_program: np.ndarray
+    positive_program: np.ndarray
+    caps: np.ndarray
+    distinct: bool
+    require_hard: bool
+    negation: int
+    min_links: int
+
+
+class Room(NamedTuple):
+    """Working memory of `judge_answers`: for the ids and values of one query, and four counts."""
+
+    ids: np.ndarray
+    values: np.ndarray
+    counts: np.ndarray
+
+
+class Accepted(NamedTuple):
+    """Queries accepted so far, and a hash table of their canonical groundings.
+
+    Attributes
+    ----------
+    anchors, relations : (n, n_constants) and (n, n_relations) int32
+    keys : (n, n_constants + n_relations) int32
+        Canonical groundings.
+    table : (a power of 2,) int64
+        Places in `keys`, -1 for gaps.
+    rejections : (n_reasons,) int64
+    """
+
+    anchors: np.ndarray
+    relations: np.ndarray
+    keys: np.ndarray
+    table: np.ndarray
+    rejections: np.ndarray
+
+
+def plan_judge(both: View, missing: View, shape: Plan, rules: Rules, orders: np.ndarray) -> Judge:
+    """Prepare the judgement of a shape's queries."""
+    has_negation = not np.array_equal(shape.positive_program, shape.normal_program)
+    negation = rules.negation if has_negation else "any"
+    caps = [cap(value) for value in (rules.max_hard, rules.max_easy, rules.max_retracted)]
+    return Judge(
+        both=both,
+        missing=missing,
+        orders=orders,
+        positive_rows=_changing_rows(shape, negated=False),
+        negated_rows=_changing_rows(shape, negated=True),
+        program=shape.program,
+        normal_program=shape.normal_program,
+        positive_program=shape.positive_program,
+        caps=np.array(caps, np.int64),
+        distinct=rules.distinct_branches,
+        require_hard=rules.require_hard,
+        negation=NEGATION.index(negation),
+        min_links=rules.min_links,
+    )
+
+
+@kernel
+def _none_changes(missing, rows, anchors, relations):
+    """Whether the listed atoms have no missing edge, so that what depends on them cannot change."""
+    for k in range(len(rows)):
+        near = missing.heads if rows[k, 2] else missing.tails
+        first, last = find_row(near, anchors[rows[k, 1]], relations[rows[k, 0]])
+        if last > first:
+            return False
+    return len(rows) > 0
+
+
+@kernel
+def judge_atoms(judge, anchors, relations):
+    """Reject at once what no missing edge of an anchored atom can change as it must."""
+    missing = judge.missing
+    if judge.require_hard and _none_changes(missing, judge.positive_rows, anchors, relations):
+        return _NO_HARD
+    must_retract = judge.negation == 0
+    if must_retract and _none_changes(missing, judge.negated_rows, anchors, relations):
+        return _NOTHING_RETRACTED
+    return _ACCEPTED
+
+
+@kernel
+def judge_grounding(judge, accepted, grounding, best):
+    """Put the grounding into canonical order and look for repeated branches and queries."""
+    orders = judge.orders
+    for j in range(orders.shape[1]):
+        best[j] = grounding[orders[0, j]]
+    for i in range(1, orders.shape[0]):
+        difference = 0
+        for j in range(orders.shape[1]):
+            difference = grounding[orders[i, j]] - best[j]
+            if difference != 0:
+                break
+        if difference == 0 and judge.distinct:
+            return _DUPLICATE_BRANCHES
+        if difference < 0:
+            for j in range(orders.shape[1]):
+                best[j] = grounding[orders[i, j]]
+    return _ACCEPTED if accepted.table[find_slot(accepted, best)] < 0 else _DUPLICATE_QUERY
+
+
+@kernel
+def find_slot(accepted, wanted):
+    """Place of a canonical grounding in the hash table, or of the gap where it belongs."""
+    mask = np.uint64(len(accepted.table) - 1)
+    hashed = np.uint64(0)
+    for value in wanted:
+        hashed = mixed(hashed + np.uint64(value) + np.uint64(0x9E3779B97F4A7C15))
+    place = hashed & mask
+    while accepted.table[place] >= 0:
+        held = accepted.keys[accepted.table[place]]
+        same = True
+        for j in range(len(wanted)):
+            if held[j] != wanted[j]:
+                same = False
+                break
+        if same:
+            break
+        place = (place + np.uint64(1)) & mask
+    return place
+
+
+@kernel
+def judge_answers(judge, work, room, anchors, relations):
+    """Answer the query on both graphs of the split and apply the rules on its answers."""
+    graphs, counts, mode = judge.both, room.counts, np.int64(BOOLEAN)
+    evaluate(graphs, work, judge.program, anchors, relations, mode)
+    tally(graphs, work, counts, mode)
+    retracted, hard, kept = counts[1], counts[2], counts[3]
+    if hard == 0 and judge.require_hard:
+        return _NO_HARD
+    if hard + kept == 0:
+        return _NO_ANSWERS
+    if hard > judge.caps[0]:
+        return _MANY_HARD
+    if kept + retracted > judge.caps[1]:
+        return _MANY_EASY
+    if retracted > judge.caps[2]:
+        return _MANY_RETRACTED
+    if judge.negation == 0 and retracted == 0:
+        return _NOTHING_RETRACTED
+    if judge.min_links > 1 and _few_links(judge, work, room, anchors, relations, hard):
+        return _FEW_LINKS
+    if judge.negation == 1:
+        evaluate(graphs, work, judge.positive_program, anchors, relations, mode)
+        tally(graphs, work, counts, mode)
+        if counts[2] + counts[3] == hard + kept:
+            return _NOTHING_CHANGED
+    return _ACCEPTED
+
+
+@kernel
+def _few_links(judge, work, room, anchors, relations, hard):
+    """Whether some hard answer, of those in slot 0, needs fewer missing links than asked for."""
+    graphs, ids, values = judge.both, room.ids[:hard], room.values[:hard]
+    collect(graphs, work, 3, 2, ids, 0, np.int64(BOOLEAN))
+    cost = np.int64(COST)
+    evaluate(graphs, work, judge.normal_program, anchors, relations, cost)
+    look_up(graphs, work, ids, values, cost)
+    return FREE_OF_COST - values.max() < judge.min_links
