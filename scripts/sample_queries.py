@@ -2,6 +2,7 @@
 
 from tqdm import tqdm
 
+import clqa.sampling
 from clqa.files import write_json
 from clqa.formulas import parse
 from clqa.graphs import read_graph
@@ -9,10 +10,9 @@ from clqa.judgements import Rules
 from clqa.logs import log_to
 from clqa.plans import plan
 from clqa.query_sets import Queries, describe_queries, query_ids, write_queries
-from clqa.sampling import all_one_atom_queries, sample_queries, sampling_ground
 
 
-def sample_shard(
+def sample_queries(
     path_to_graph, path_to_queries, path_to_report, shapes, sampling, split, seed, queries
 ):
     """Sample every shape of a shard; report what was asked for, found and rejected.
@@ -22,11 +22,11 @@ def sample_shard(
     shapes : dict
         Formula text by shape.
     sampling : dict
-        Options of `clqa.sampling.Rules`, with `count`, `tries` (attempts per query asked for) and
+        Options of `clqa.judgements.Rules`, with `count`, `tries` (attempts per query asked for) and
         `exhaustive` (list shapes of one atom in full).
     """
     graph = read_graph(path_to_graph)
-    ground = sampling_ground(graph, split)
+    ground = clqa.sampling.sampling_ground(graph, split)
     batches, report = {}, {}
     for shape, text in shapes.items():
         batches[shape], report[shape] = _sample_shape(
@@ -43,11 +43,11 @@ def _sample_shape(ground, shape, formula, sampling, stream):
     exhaustive = sampling.pop("exhaustive")
     rules = Rules(**sampling)
     if exhaustive and plan(formula).n_relations == 1:
-        found = all_one_atom_queries(ground, formula, rules)
+        found = clqa.sampling.all_one_atom_queries(ground, formula, rules)
         count = len(found.anchors)
     else:
         with tqdm(total=count, desc=f"{stream[1]} {shape}", unit="query", delay=2) as bar:
-            found = sample_queries(
+            found = clqa.sampling.sample_queries(
                 ground,
                 formula,
                 count,
@@ -69,7 +69,7 @@ def _sample_shape(ground, shape, formula, sampling, stream):
 
 if __name__ == "__main__":
     log_to(snakemake.log[0])
-    sample_shard(
+    sample_queries(
         path_to_graph=snakemake.input.graph,
         path_to_queries=snakemake.output.queries,
         path_to_report=snakemake.output.report,

@@ -1,7 +1,7 @@
 """Answer the queries of a shard on the observed and the full graph of their split."""
 
+import clqa.answers
 from clqa.adjacencies import split_view
-from clqa.answers import missing_links, split_answers
 from clqa.errors import InputError
 from clqa.formulas import parse
 from clqa.graphs import read_graph
@@ -10,7 +10,7 @@ from clqa.plans import plan
 from clqa.query_sets import Answers, read_queries, write_answers
 
 
-def split_shard(path_to_graph, path_to_queries, path_to_answers, split):
+def split_answers(path_to_graph, path_to_queries, path_to_answers, split):
     """Write easy, hard and retracted answers, and the links that each hard answer needs.
 
     Raises
@@ -29,15 +29,15 @@ def split_shard(path_to_graph, path_to_queries, path_to_answers, split):
     shapes = {}
     for shape, batch in queries.shapes.items():
         steps = plan(parse(queries.metadata["formulas"][shape]))
-        found = split_answers(steps, view, batch.anchors, batch.relations)
-        links = missing_links(steps, view, batch.anchors, batch.relations, found.hard)
+        found = clqa.answers.split_answers(steps, view, batch.anchors, batch.relations)
+        links = clqa.answers.missing_links(steps, view, batch.anchors, batch.relations, found.hard)
         shapes[shape] = Answers(batch.query_ids, *found, links)
     write_answers(path_to_answers, shapes, queries.metadata)
 
 
 if __name__ == "__main__":
     log_to(snakemake.log[0])
-    split_shard(
+    split_answers(
         path_to_graph=snakemake.input.graph,
         path_to_queries=snakemake.input.queries,
         path_to_answers=snakemake.output.answers,
