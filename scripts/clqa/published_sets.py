@@ -234,3 +234,8 @@ def _ragged(column: pa.ChunkedArray | pa.Array) -> Ragged:
     column = column.chunk(0) if isinstance(column, pa.ChunkedArray) else column
     offsets = column.offsets.to_numpy().astype(np.int64)
     return Ragged(offsets - offsets[0], column.flatten().to_numpy())
+
+
+def refused_shapes(path: str | os.PathLike) -> dict[str, str]:
+    """Shapes that the import has skipped, and why."""
+    return read_table(path, columns=[])[1]["refused"]
