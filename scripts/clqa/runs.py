@@ -64,9 +64,27 @@ class Run(NamedTuple):
         """Where the code of a model's method is, below the folder of the scripts."""
         return f"models/{self.models[model]['method']}.py"
 
+    def reading(self, queries: str, shard: str) -> dict:
+        """How the published shapes of a shard are read."""
+        entry = self.query_sets[queries]["published"]
+        counts = {s: n for s, n in entry["counts"].items() if s in self.shards[queries][shard]}
+        return {key: entry[key] for key in ("layout", "on_bad_shape")} | {"counts": counts}
+
+    def asked_queries(self) -> list[str]:
+        """The run's query sets, and those on which they are tuned."""
+        return sorted({*self.settings["query_sets"], *self.partners()})
+
     def evaluated(self) -> dict[str, dict]:
-        """The entries of the run's query sets."""
-        return {name: self.query_sets[name] for name in self.settings["query_sets"]}
+        """The entries of the run's query sets; of published ones without the place of files."""
+        entries = {}
+        for name in self.settings["query_sets"]:
+            entry = dict(self.query_sets[name])
+            if "published" in entry:
+                kept = ("layout", "files", "counts", "on_bad_shape")
+                entry["published"] = {key: entry["published"][key] for key in kept}
+                del entry["sampling"]
+            entries[name] = entry
+        return entries
 
     def protocol(self) -> dict:
         """Of the settings, those on which the numbers of the report depend."""
