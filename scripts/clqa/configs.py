@@ -87,6 +87,8 @@ def explanation(error: jsonschema.ValidationError) -> str:
     """What is wrong and what was expected, in one line that starts with the key's path."""
     parts = error.absolute_path
     path = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in parts)
+    if error.validator is None:  # a schema that is just `false`
+        return f"{path.removeprefix('.')}: does not go with the keys beside it; remove it"
     text = {
         "additionalProperties": _unknown_key,
         "required": _missing_key,

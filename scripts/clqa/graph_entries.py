@@ -65,21 +65,27 @@ def complete_entry(graph: str, entry: dict) -> dict:
         Names the graph and the key that is missing or does not belong.
     """
     entry = DEFAULTS | {key: value for key, value in entry.items() if value is not None}
+    place = f"graph {graph}"
+    check_source(place, entry)
+    _check_reading(graph, entry)
+    check_checksums(place, entry)
+    return entry
+
+
+def check_source(place: str, entry: dict) -> None:
+    """Raise `InputError`, which starts with `place`, unless the source's keys go together."""
     source = entry.get("source", {})
     kind = source.get("kind")
     if kind not in KEYS:
-        raise InputError(f"graph {graph}: source.kind is {kind!r}; known: {', '.join(KEYS)}")
+        raise InputError(f"{place}: source.kind is {kind!r}; known: {', '.join(KEYS)}")
     for key in source.keys() - {"kind", *KEYS[kind]}:
         known = ", ".join(KEYS[kind])
-        raise InputError(f"graph {graph}: source.{key} is not for kind {kind} (its keys: {known})")
+        raise InputError(f"{place}: source.{key} is not for kind {kind} (its keys: {known})")
     for key in KEYS[kind] if kind != "urls" else ():
         if key not in source:
-            raise InputError(f"graph {graph}: a source of kind {kind} needs source.{key}")
+            raise InputError(f"{place}: a source of kind {kind} needs source.{key}")
     if kind == "urls" and not (source.get("archive") or source.get("folders")):
-        raise InputError(f"graph {graph}: a source of kind urls needs source.archive or .folders")
-    _check_reading(graph, entry)
-    _check_checksums(graph, entry)
-    return entry
+        raise InputError(f"{place}: a source of kind urls needs source.archive or .folders")
 
 
 def _check_reading(graph: str, entry: dict) -> None:
@@ -101,7 +107,7 @@ def _check_reading(graph: str, entry: dict) -> None:
             raise InputError(f"graph {graph}: files.{role} is only read with ids: given")
 
 
-def _check_checksums(graph: str, entry: dict) -> None:
+def check_checksums(place: str, entry: dict) -> None:
     """What comes from elsewhere has a checksum, or says that it has none."""
     if entry["source"]["kind"] in ("embedded", "path"):
         return
@@ -112,7 +118,7 @@ def _check_checksums(graph: str, entry: dict) -> None:
     for role, item in files_of(entry).items():
         if not (item.is_pinned or item.unknown):
             raise InputError(
-                f"graph {graph}: files.{role} has no sha256 or md5, nor has its archive; "
+                f"{place}: files.{role} has no sha256 or md5, nor has its archive; "
                 "write `checksum: unknown` to take whatever comes"
             )
 

@@ -195,7 +195,7 @@ def page(
             Inventory(
                 ("query set", "hash", "seed", "sampling"),
                 [
-                    (name, about["hash"], str(about["seed"]), _on_one_line(about["sampling"]))
+                    (name, about["hash"], str(about["seed"]), _origin(about))
                     for name, about in origin["query_sets"].items()
                 ],
             )
@@ -223,6 +223,13 @@ def primary_protocols(
     first = protocols[next(iter(found))]
     shared = {field: first[field] for field in FIELDS if field not in own}
     return Inventory(("query set", "fingerprint", *own), rows), shared
+
+
+def _origin(about: Mapping) -> str:
+    """How a query set was sampled, or in which layout it was published."""
+    if "published" in about:
+        return f"none: published, layout {about['published']['layout']}"
+    return _on_one_line(about["sampling"])
 
 
 def _on_one_line(settings: Mapping) -> str:

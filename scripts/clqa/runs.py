@@ -10,6 +10,7 @@ from clqa.errors import InputError
 from clqa.formulas import atoms, parse
 from clqa.graph_entries import complete_entry, local_files
 from clqa.metrics import metric
+from clqa.published_entries import check_published
 from clqa.shards import shards, size
 
 KINDS = ("graphs", "query_sets", "shapes", "models")
@@ -29,6 +30,8 @@ class Run(NamedTuple):
         For each graph the folder of its catalogue file.
     shards : dict
         For each query set its shards, by name, with the shapes that each holds.
+    folders_of_queries : dict
+        For each query set the folder of its catalogue file.
     """
 
     settings: dict
@@ -38,10 +41,20 @@ class Run(NamedTuple):
     models: dict[str, dict]
     shapes: dict[str, str]
     shards: dict[str, dict[str, tuple[str, ...]]]
+    folders_of_queries: dict[str, str]
 
     def local_files(self, graph: str) -> list[str]:
         """The user's own files that a graph is made from."""
         return local_files(self.graphs[graph], self.folders[graph])
+
+    def local_queries(self, queries: str) -> list[str]:
+        """The user's own files that published queries are read from."""
+        return local_files(self.query_sets[queries]["published"], self.folders_of_queries[queries])
+
+    def published(self, names: Iterable[str] | None = None) -> list[str]:
+        """Query sets, of these or of all, that are imported and not sampled."""
+        names = self.query_sets if names is None else names
+        return [name for name in names if "published" in self.query_sets[name]]
 
     def formulas(self, queries: str, shard: str) -> dict[str, str]:
         """The formulas of the shapes that a shard of a query set holds."""
@@ -51,9 +64,27 @@ class Run(NamedTuple):
         """Where the code of a model's method is, below the folder of the scripts."""
         return f"models/{self.models[model]['method']}.py"
 
+    def reading(self, queries: str, shard: str) -> dict:
+        """How the published shapes of a shard are read."""
+        entry = self.query_sets[queries]["published"]
+        counts = {s: n for s, n in entry["counts"].items() if s in self.shards[queries][shard]}
+        return {key: entry[key] for key in ("layout", "on_bad_shape")} | {"counts": counts}
+
+    def asked_queries(self) -> list[str]:
+        """The run's query sets, and those on which they are tuned."""
+        return sorted({*self.settings["query_sets"], *self.partners()})
+
     def evaluated(self) -> dict[str, dict]:
-        """The entries of the run's query sets."""
-        return {name: self.query_sets[name] for name in self.settings["query_sets"]}
+        """The entries of the run's query sets; of published ones without the place of files."""
+        entries = {}
+        for name in self.settings["query_sets"]:
+            entry = dict(self.query_sets[name])
+            if "published" in entry:
+                kept = ("layout", "files", "counts", "on_bad_shape")
+                entry["published"] = {key: entry["published"][key] for key in kept}
+                del entry["sampling"]
+            entries[name] = entry
+        return entries
 
     def protocol(self) -> dict:
         """Of the settings, those on which the numbers of the report depend."""
@@ -131,6 +162,7 @@ def read_run(config: dict, files: Iterable[str], folder: str, methods: Iterable[
     return Run(
         settings=settings,
         folders=catalogues["graphs"].folders,
+        folders_of_queries=catalogues["query_sets"].folders,
         shards=_shards(settings, catalogues),
         **{kind: catalogue.entries for kind, catalogue in catalogues.items()},
     )
@@ -189,6 +221,8 @@ def _check_query_sets(catalogues: dict[str, Catalogue]) -> None:
     query_sets = catalogues["query_sets"]
     for name, entry in query_sets.entries.items():
         place = query_sets.place(name)
+        if "published" in entry:
+            check_published(place, entry)
         named = {"graph": "graphs", "shapes": "shapes", "valid": "query_sets"}
         for key, kind in named.items():
             names = entry.get(key, [])
@@ -213,13 +247,18 @@ def _shards(settings: dict, catalogues: dict[str, Catalogue]) -> dict[str, dict]
         facts = catalogues["graphs"].entries[entry["graph"]].get("facts", {})
         formulas = {shape: catalogues["shapes"].entries[shape] for shape in shapes}
         sizes = {
-            shape: _size(entry["sampling"], formula, facts.get("entities"))
+            shape: _size(entry, shape, formula, facts.get("entities"))
             for shape, formula in formulas.items()
         }
         found[name] = shards(sizes, settings["shards"])
     return found
 
 
-def _size(sampling: dict, formula: str, n_entities: int | None) -> int | None:
-    is_listed = sampling["exhaustive"] and sum(1 for _ in atoms(parse(formula))) == 1
-    return None if n_entities is None or is_listed else size(sampling["count"], n_entities)
+def _size(entry: dict, shape: str, formula: str, n_entities: int | None) -> int | None:
+    if "published" in entry:
+        count = entry["published"]["counts"].get(shape)
+    else:
+        sampling = entry["sampling"]
+        is_listed = sampling["exhaustive"] and sum(1 for _ in atoms(parse(formula))) == 1
+        count = None if is_listed else sampling["count"]
+    return None if n_entities is None or count is None else size(count, n_entities)

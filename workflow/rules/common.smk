@@ -19,6 +19,8 @@ RUN = runs.read_run(
 TEMPLATE = os.path.relpath(ROOT / "workflow" / "report" / "report.html.j2")
 SHARDS = sorted({shard for shards in RUN.shards.values() for shard in shards})
 ORACLES = [name for name, model in RUN.models.items() if model["method"] == "oracle"]
+PUBLISHED = RUN.published()
+SAMPLED = [name for name in RUN.query_sets if name not in PUBLISHED]
 OTHER_MODELS = [name for name in RUN.models if name not in ORACLES]
 
 
@@ -37,10 +39,10 @@ def kept(path):
     return path if RUN.settings["keep_predictions"] else temp(path)
 
 
-def graph_of(wildcards):
-    """The graph that a query set asks."""
+def graph_of(wildcards, file="graph"):
+    """The graph that a query set asks, or another file of it."""
     graph = RUN.query_sets[wildcards.queries]["graph"]
-    return expand(rules.build_graph.output.graph, graph=graph)[0]
+    return expand(rules.build_graph.output[file], graph=graph)[0]
 
 
 def each_shard(pattern, query_sets, **wildcards):

@@ -7,6 +7,8 @@ rule sample_queries:
         report="results/queries/{queries}/{shard}.json",
     log:
         "results/logs/sample_queries/{queries}/{shard}.log",
+    wildcard_constraints:
+        queries=one_of(SAMPLED),
     cache: True
     conda:
         "../../envs/clqa.yaml"
@@ -23,6 +25,63 @@ rule sample_queries:
         shard="{shard}",
     script:
         "../../scripts/sample_queries.py"
+
+
+rule download_queries:
+    """Fetch the published files of {wildcards.queries} and verify their checksums."""
+    input:
+        lambda wildcards: RUN.local_queries(wildcards.queries),
+    output:
+        source=directory("results/published/{queries}/source"),
+        receipt="results/published/{queries}/receipt.json",
+    log:
+        "results/logs/download_queries/{queries}.log",
+    wildcard_constraints:
+        queries=one_of(PUBLISHED),
+    localrule: True
+    conda:
+        "../../envs/clqa.yaml"
+    resources:
+        mem_mb=growing(1000),
+        runtime=growing(120),
+    params:
+        code=code("download_queries.py"),
+        published=lambda wildcards: RUN.query_sets[wildcards.queries]["published"],
+        queries="{queries}",
+        folder=lambda wildcards: RUN.folders_of_queries[wildcards.queries],
+    script:
+        "../../scripts/download_queries.py"
+
+
+rule import_queries:
+    """Read the published queries of {wildcards.queries}, shard {wildcards.shard}, and check them."""
+    input:
+        # The receipt tells whether the files are others; a folder has a time, but no content.
+        receipt=rules.download_queries.output.receipt,
+        source=ancient(rules.download_queries.output.source),
+        graph=graph_of,
+        entities=lambda wildcards: graph_of(wildcards, "entities"),
+        relations=lambda wildcards: graph_of(wildcards, "relations"),
+    output:
+        queries="results/queries/{queries}/{shard}.parquet",
+        report="results/queries/{queries}/{shard}.json",
+        published="results/published/{queries}/{shard}.parquet",
+    log:
+        "results/logs/import_queries/{queries}/{shard}.log",
+    wildcard_constraints:
+        queries=one_of(PUBLISHED),
+    conda:
+        "../../envs/clqa.yaml"
+    resources:
+        mem_mb=growing(4000),
+        runtime=growing(60),
+    params:
+        code=code("import_queries.py"),
+        shapes=lambda wildcards: RUN.formulas(wildcards.queries, wildcards.shard),
+        published=lambda wildcards: RUN.reading(wildcards.queries, wildcards.shard),
+        split=lambda wildcards: RUN.query_sets[wildcards.queries]["split"],
+    script:
+        "../../scripts/import_queries.py"
 
 
 rule split_answers:
@@ -44,3 +103,37 @@ rule split_answers:
         split=lambda wildcards: RUN.query_sets[wildcards.queries]["split"],
     script:
         "../../scripts/split_answers.py"
+
+
+rule audit_queries:
+    """Hold the published answers of {wildcards.queries} against those that its graph gives."""
+    input:
+        queries=lambda wildcards: each_shard(
+            rules.import_queries.output.queries, [wildcards.queries]
+        ),
+        answers=lambda wildcards: each_shard(
+            rules.split_answers.output.answers, [wildcards.queries]
+        ),
+        published=lambda wildcards: each_shard(
+            rules.import_queries.output.published, [wildcards.queries]
+        ),
+        graph=graph_of,
+        entities=lambda wildcards: graph_of(wildcards, "entities"),
+        relations=lambda wildcards: graph_of(wildcards, "relations"),
+    output:
+        audit="results/audits/{queries}.json",
+    log:
+        "results/logs/audit_queries/{queries}.log",
+    wildcard_constraints:
+        queries=one_of(PUBLISHED),
+    conda:
+        "../../envs/clqa.yaml"
+    resources:
+        mem_mb=growing(4000),
+        runtime=growing(60),
+    params:
+        code=code("audit_queries.py"),
+        split=lambda wildcards: RUN.query_sets[wildcards.queries]["split"],
+        queries="{queries}",
+    script:
+        "../../scripts/audit_queries.py"

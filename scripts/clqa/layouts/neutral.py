@@ -1,0 +1,124 @@
+"""Queries and answers of any shapes in a form of our own: Parquet tables, or JSON lines.
+
+Parquet: the role `queries` is a table of queries and `answers` one of answers, as this workflow
+makes them. JSON lines: the role `queries` has a query a line, such as
+`{"formula": "r1(s1,f)", "anchors": [5], "relations": [0], "easy": [1], "hard": [7, 9]}`; anchors
+and relations are in the order in which the formula first names them; of `easy`, `hard`,
+`retracted` and `full` all queries of a formula have the same ones.
+"""
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+
+import numpy as np
+
+from clqa.canonical_forms import canonical
+from clqa.errors import InputError
+from clqa.formulas import Formula, parse, symbols
+from clqa.published_sets import SETS, Release, Source, batch
+from clqa.query_sets import read_answers, read_queries
+from clqa.release_ids import ReleaseIds
+
+LINES = (".jsonl", ".ndjson")
+
+
+def read(
+    files: Mapping[str, Path],
+    names: Mapping[str, str],
+    formulas: Mapping[str, Formula],
+    ids: ReleaseIds,
+) -> Release:
+    """The shapes that are asked for, known by their formulas and not by their names."""
+    is_lines = files["queries"].suffix in LINES
+    sources = _from_lines(files, names) if is_lines else _from_tables(files, names)
+    release = Release({}, {})
+    for shape, formula in formulas.items():
+        try:
+            source = sources.get(canonical(formula)[0])
+            if source is None:
+                raise InputError(f"{names['queries']}, {shape}: no queries of this formula")
+            release.shapes[shape] = batch(shape, source(shape), formula, ids, need_hard=False)
+        except InputError as error:
+            release.refused[shape] = str(error)
+    return release
+
+
+def vocabulary(files: Mapping[str, Path]) -> str | None:
+    """Hash of the vocabulary that tables are of; lines do not say."""
+    if files["queries"].suffix in LINES:
+        return None
+    return read_queries(files["queries"]).metadata["vocabulary"]
+
+
+def _from_tables(files, names):
+    queries = read_queries(files["queries"])
+    answers = read_answers(files["answers"]).shapes if "answers" in files else {}
+    found = {}
+    for name, rows in queries.shapes.items():
+        formula = parse(queries.metadata["formulas"][name])
+
+        def source(shape, name=name, rows=rows, formula=formula):
+            sets = {}
+            if name in answers:
+                if list(answers[name].query_ids) != list(rows.query_ids):
+                    raise InputError(
+                        f"{names['answers']}, {shape}: answers of other queries than "
+                        f"{names['queries']}"
+                    )
+                for kind in ("easy", "hard", "retracted"):
+                    offsets, values = getattr(answers[name], kind)
+                    lists = np.split(values, offsets[1:-1]) if len(offsets) > 1 else []
+                    sets[kind] = ([row.tolist() for row in lists], names["answers"])
+            written = list(rows.query_ids)
+            return Source(written, rows.anchors, rows.relations, formula, sets, names["queries"])
+
+        found[canonical(formula)[0]] = source
+    return found
+
+
+def _from_lines(files, names):
+    groups: dict[str, list[tuple[int, dict]]] = {}
+    with open(files["queries"], encoding="utf-8") as stream:
+        for number, line in enumerate(stream, start=1):
+            if line.strip():
+                query = _read_line(line, names["queries"], number)
+                groups.setdefault(query["formula"], []).append((number, query))
+    found = {}
+    for text, rows in groups.items():
+        formula = parse(text)
+        key = canonical(formula)[0]
+        if key in found:
+            raise InputError(f"{names['queries']}: one formula written in two ways, as {text!r}")
+        found[key] = lambda shape, rows=rows, formula=formula: _lines_source(
+            rows, formula, names["queries"], shape
+        )
+    return found
+
+
+def _read_line(line: str, file: str, number: int) -> dict:
+    try:
+        query = json.loads(line)
+        lists = [query["anchors"], query["relations"], *(query[s] for s in SETS if s in query)]
+        if isinstance(query["formula"], str) and all(isinstance(one, list) for one in lists):
+            return query
+    except (ValueError, KeyError, TypeError):
+        pass
+    raise InputError(f"{file}:{number}: expected JSON with formula, anchors, relations and answers")
+
+
+def _lines_source(rows, formula, file, shape) -> Source:
+    sizes = {"anchors": len(symbols(formula, "s")), "relations": len(symbols(formula, "r"))}
+    kinds = [kind for kind in SETS if kind in rows[0][1]]
+    for number, query in rows:
+        for key, size in sizes.items():
+            if len(query[key]) != size or set(map(type, query[key])) - {int}:
+                raise InputError(f"{file}:{number}, {shape}: expected {size} ids as {key}")
+        if kinds != [kind for kind in SETS if kind in query]:
+            raise InputError(f"{file}:{number}, {shape}: expected the sets {', '.join(kinds)}")
+    columns = [
+        np.array([query[key] for _, query in rows], np.int64).reshape(len(rows), size)
+        for key, size in sizes.items()
+    ]
+    sets = {kind: ([query[kind] for _, query in rows], file) for kind in kinds}
+    return Source([f"line {number}" for number, _ in rows], *columns, formula, sets, file)

@@ -1,0 +1,37 @@
+"""Published query sets of the catalogue: which files they declare, and where these come from.
+
+Light on purpose: the workflow imports it when it is parsed. The keys are described in
+`workflow/schemas/query_sets.schema.yaml`.
+"""
+
+from clqa.errors import InputError
+from clqa.graph_entries import DICTIONARIES, check_checksums, check_source
+
+QUERY2BOX_KEYS = ("1c", "2c", "3c", "2i", "3i", "ic", "ci", "2u", "uc")
+ROLES = {
+    "beta-e": ("queries", "easy", "hard", "tp", "fn", "fp", "answers"),
+    "query2box": tuple(key + end for key in QUERY2BOX_KEYS for end in ("", "_hard")),
+    "neutral": ("queries", "answers"),
+}
+NEEDED = {"beta-e": ("queries",), "query2box": (), "neutral": ("queries",)}
+
+
+def check_published(place: str, entry: dict) -> None:
+    """Raise `InputError`, which starts with `place`, unless the entry's keys go together."""
+    published = entry["published"]
+    place = f"{place}.published"
+    layout, files = published["layout"], published["files"]
+    for role in files:
+        if role not in (*ROLES[layout], *DICTIONARIES):
+            known = ", ".join((*DICTIONARIES, *ROLES[layout]))
+            raise InputError(f"{place}.files.{role}: not a role of {layout}; known: {known}")
+    for role in NEEDED[layout]:
+        if role not in files:
+            raise InputError(f"{place}.files.{role} is missing")
+    if len([role for role in DICTIONARIES if role in files]) == 1:
+        raise InputError(f"{place}.files: needs both {' and '.join(DICTIONARIES)}, or neither")
+    for one, other in (("easy", "tp"), ("hard", "fn")):
+        if one in files and other in files:
+            raise InputError(f"{place}.files: {one} and {other} are two names of one file")
+    check_source(place, published)
+    check_checksums(place, published)

@@ -1,0 +1,85 @@
+"""Ids of a published release in terms of a graph's own, by their labels."""
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+import pyarrow as pa
+
+from clqa.errors import InputError
+from clqa.inverses import SUFFIXES
+from clqa.vocabularies import given_ids, label_array, read_labels, taken
+
+SHOWN = 3
+
+
+class ReleaseIds(NamedTuple):
+    """For each id of a release the id in the graph.
+
+    Attributes
+    ----------
+    entities : (n_entities,) int32
+    relations : (n_relations,) int32
+    """
+
+    entities: np.ndarray
+    relations: np.ndarray
+
+
+def own_ids(n_entities: int, n_relations: int) -> ReleaseIds:
+    """Of a release that uses the graph's ids."""
+    return ReleaseIds(np.arange(n_entities, dtype=np.int32), np.arange(n_relations, dtype=np.int32))
+
+
+def release_ids(
+    files: Mapping[str, Path],
+    names: Mapping[str, str],
+    path_to_entities: str | os.PathLike,
+    path_to_relations: str | os.PathLike,
+) -> ReleaseIds:
+    """Look the labels of a release's dictionaries up among those of the graph.
+
+    Parameters
+    ----------
+    files, names : by role; `entities` and `relations` are the dictionaries of the release
+
+    Raises
+    ------
+    InputError
+        If the release was made for another list of entities or relations.
+    """
+    found = []
+    for role, path in (("entities", path_to_entities), ("relations", path_to_relations)):
+        own, release = read_labels(path), read_labels(files[role], names[role])
+        if len(own) != len(release):
+            raise InputError(
+                f"{names[role]}: {len(release):,} {role}, but the graph has {len(own):,}: the "
+                "queries were made on another list, and ids cannot be shifted onto this one; "
+                "use the graph of the same release"
+            )
+        ids = given_ids(release, own, "labels")
+        if role == "relations" and (ids < 0).any():
+            ids = given_ids(_directed(release), _directed(own), "labels")
+        if (ids < 0).any():
+            unknown = taken(release, np.flatnonzero(ids < 0))
+            raise InputError(
+                f"{names[role]}: {len(unknown):,} of its {len(release):,} {role} are not in the "
+                f"graph ({', '.join(unknown[:SHOWN].to_pylist())}, …): it is of another graph"
+            )
+        found.append(ids)
+    return ReleaseIds(*found)
+
+
+def _directed(labels: pa.Array) -> pa.Array:
+    """Labels of relations as `+x` and `-x`, whichever way the inverse ones are marked."""
+    names = labels.to_pylist()
+    if all(name.startswith(("+", "-")) for name in names):
+        return labels
+    ends = [next((end for end in SUFFIXES if name.endswith(end)), "") for name in names]
+    marked = (
+        f"-{name.removesuffix(end)}" if end else f"+{name}"
+        for name, end in zip(names, ends, strict=True)
+    )
+    return label_array(list(marked))

@@ -1,0 +1,68 @@
+"""Published query sets, read in any of the layouts and brought to the ids of a graph."""
+
+import os
+from collections.abc import Mapping
+
+from clqa.adjacencies import View
+from clqa.answers import split_answers
+from clqa.errors import InputError
+from clqa.formulas import Formula
+from clqa.graph_entries import DICTIONARIES
+from clqa.graphs import Graph
+from clqa.layouts import beta_e, neutral, query2box
+from clqa.plans import plan
+from clqa.published_sets import Batch, Release
+from clqa.receipts import received
+from clqa.release_ids import ReleaseIds, own_ids, release_ids
+
+READERS = {"beta-e": beta_e.read, "query2box": query2box.read, "neutral": neutral.read}
+_LOOKED_AT = 20
+
+
+def read_release(
+    path_to_source: str | os.PathLike,
+    layout: str,
+    formulas: Mapping[str, Formula],
+    graph: Graph,
+    path_to_entities: str | os.PathLike,
+    path_to_relations: str | os.PathLike,
+) -> Release:
+    """The shapes that are asked for, from a folder that `download_queries` has filled."""
+    files, names, _ = received(path_to_source)
+    if all(role in files for role in DICTIONARIES):
+        ids = release_ids(files, names, path_to_entities, path_to_relations)
+    else:
+        ids = _graphs_ids(files, names, layout, graph)
+    return READERS[layout](files, names, formulas, ids)
+
+
+def _graphs_ids(files, names, layout: str, graph: Graph) -> ReleaseIds:
+    vocabulary = neutral.vocabulary(files) if layout == "neutral" else None
+    if vocabulary not in (None, graph.vocabulary):
+        raise InputError(
+            f"{names['queries']}: of the vocabulary {vocabulary[:12]}…, but the graph's is "
+            f"{graph.vocabulary[:12]}…: the same ids mean other entities"
+        )
+    return own_ids(graph.n_entities, graph.n_relations)
+
+
+def check_against_graph(shape: str, formula: Formula, batch: Batch, view: View) -> None:
+    """Raise `InputError` where the graph tells that easy and hard answers change places.
+
+    A look at some queries is enough: swapped files are swapped throughout.
+    """
+    easy, hard = batch.sets.get("easy"), batch.sets.get("hard")
+    if easy is None or hard is None or not len(batch.anchors):
+        return
+    anchors, relations = batch.anchors[:_LOOKED_AT], batch.relations[:_LOOKED_AT]
+    found = split_answers(plan(formula), view, anchors, relations)
+    pairs = [
+        [rows.row(place).tolist() for rows in (easy, hard, found.easy, found.hard)]
+        for place in range(len(anchors))
+    ]
+    if all(a == d and b == c for a, b, c, d in pairs):
+        query = [batch.anchors[0].tolist(), batch.relations[0].tolist()]
+        raise InputError(
+            f"{shape}, query {query} and those after it: the easy answers are what the graph has "
+            "as hard ones, and the other way round; the two files are swapped"
+        )
