@@ -1,7 +1,7 @@
 """Answer the queries of a shard on the observed and the full graph of their split."""
 
 from clqa.adjacencies import split_view
-from clqa.answers import missing_links, split_answers
+from clqa.answers import missing_links, selected_answers, split_answers
 from clqa.errors import InputError
 from clqa.formulas import parse
 from clqa.graphs import read_graph
@@ -30,6 +30,8 @@ def split_shard(path_to_graph, path_to_queries, path_to_answers, split):
     for shape, batch in queries.shapes.items():
         steps = plan(parse(queries.metadata["formulas"][shape]))
         found = split_answers(steps, view, batch.anchors, batch.relations)
+        if batch.selected is not None:
+            found = selected_answers(found, batch.selected)
         links = missing_links(steps, view, batch.anchors, batch.relations, found.hard)
         shapes[shape] = Answers(batch.query_ids, *found, links)
     write_answers(path_to_answers, shapes, queries.metadata)

@@ -15,7 +15,7 @@ import numpy as np
 from clqa.adjacencies import View
 from clqa.canonical_forms import canonical
 from clqa.errors import InputError
-from clqa.formulas import And, Formula, Or, joined, negation_normal, parse, symbols, to_text
+from clqa.formulas import And, Formula, Not, Or, joined, negation_normal, parse, symbols, to_text
 from clqa.markings import marking_families, marking_plan
 from clqa.ragged import Ragged
 
@@ -78,12 +78,16 @@ class ClassTable(NamedTuple):
         In order of priority; the last one is full inference.
     families : (n_classes,) uint64
         Markings of each class, as in `clqa.markings`.
+    possible : (n_classes,) bool
+        Whether a hard answer can be in the class: not if, with every of its markings, the edges
+        that are observed make the formula true.
     conjoined : Formula
         The formula whose witnesses are marked: in negation normal form, unions as conjunctions.
     """
 
     names: tuple[str, ...]
     families: np.ndarray
+    possible: np.ndarray
     conjoined: Formula
 
 
@@ -110,7 +114,30 @@ def class_table(formula: Formula) -> ClassTable:
         sum(1 << sum((m[digit] == "1") << i for i, digit in enumerate(digits)) for m in markings)
         for markings in classes.values()
     ]
-    return ClassTable(tuple(classes), np.array(families, np.uint64), conjoined)
+    possible = [
+        any(family >> m & 1 and not _holds(normal, m) for m in range(1 << len(columns)))
+        for family in families
+    ]
+    return ClassTable(
+        tuple(classes), np.array(families, np.uint64), np.array(possible, bool), conjoined
+    )
+
+
+def _holds(normal: Formula, marking: int) -> bool:
+    """Whether the atoms outside a marking, and all negated parts, make the formula true."""
+    numbers = itertools.count()
+
+    def holds(part: Formula) -> bool:
+        match part:
+            case And(parts) | Or(parts):
+                # All of them, since every atom takes a number.
+                found = [holds(inner) for inner in parts]
+                return all(found) if isinstance(part, And) else any(found)
+            case Not():
+                return True
+        return not marking >> next(numbers) & 1
+
+    return holds(normal)
 
 
 @functools.cache

@@ -222,4 +222,5 @@ def _shards(settings: dict, catalogues: dict[str, Catalogue]) -> dict[str, dict]
 
 def _size(sampling: dict, formula: str, n_entities: int | None) -> int | None:
     is_listed = sampling["exhaustive"] and sum(1 for _ in atoms(parse(formula))) == 1
-    return None if n_entities is None or is_listed else size(sampling["count"], n_entities)
+    is_open = n_entities is None or is_listed or sampling["quotas"] is not None
+    return None if is_open else size(sampling["count"], n_entities)
