@@ -221,6 +221,10 @@ def _shards(settings: dict, catalogues: dict[str, Catalogue]) -> dict[str, dict]
 
 
 def _size(sampling: dict, formula: str, n_entities: int | None) -> int | None:
-    is_listed = sampling["exhaustive"] and sum(1 for _ in atoms(parse(formula))) == 1
-    is_open = n_entities is None or is_listed or sampling["quotas"] is not None
-    return None if is_open else size(sampling["count"], n_entities)
+    n_atoms = sum(1 for _ in atoms(parse(formula)))
+    if n_entities is None or (sampling["exhaustive"] and n_atoms == 1):
+        return None
+    quotas = sampling["quotas"]
+    # A query has one selected answer at least, and no shape has more classes than this.
+    most = sampling["count"] if quotas is None else quotas["answers"] * (n_atoms + 1)
+    return size(most, n_entities)
