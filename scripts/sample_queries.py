@@ -1,8 +1,11 @@
 """Draw the queries of one shard of a query set, answer first."""
 
+import contextlib
+
 from tqdm import tqdm
 
 import clqa.sampling
+from clqa.answers import split_answers
 from clqa.files import write_json
 from clqa.formulas import parse
 from clqa.graphs import read_graph
@@ -10,6 +13,8 @@ from clqa.judgements import Rules
 from clqa.logs import log_to
 from clqa.plans import plan
 from clqa.query_sets import Queries, describe_queries, query_ids, write_queries
+from clqa.quotas import Quotas, sample_by_class
+from clqa.reduction_classes import class_table
 
 
 def sample_queries(
@@ -22,8 +27,9 @@ def sample_queries(
     shapes : dict
         Formula text by shape.
     sampling : dict
-        Options of `clqa.judgements.Rules`, with `count`, `tries` (attempts per query asked for) and
-        `exhaustive` (list shapes of one atom in full).
+        Options of `clqa.judgements.Rules`, with `count`, `tries` (attempts per query asked for),
+        `exhaustive` (list shapes of one atom in full) and `quotas` (of `clqa.quotas.Quotas`, for as
+        many answers of each class; the attempts are then per answer).
     """
     graph = read_graph(path_to_graph)
     ground = clqa.sampling.sampling_ground(graph, split)
@@ -40,31 +46,44 @@ def sample_queries(
 
 def _sample_shape(ground, shape, formula, sampling, stream):
     count, tries = sampling.pop("count"), sampling.pop("tries")
-    exhaustive = sampling.pop("exhaustive")
-    rules = Rules(**sampling)
+    exhaustive, quotas = sampling.pop("exhaustive"), sampling.pop("quotas")
+    rules, selected, extra = Rules(**sampling), None, {}
     if exhaustive and plan(formula).n_relations == 1:
         found = clqa.sampling.all_one_atom_queries(ground, formula, rules)
         count = len(found.anchors)
+        if quotas is not None:
+            answers = split_answers(plan(formula), ground.both, found.anchors, found.relations)
+            selected = answers.hard
+    elif quotas is not None:
+        count = int(class_table(formula).possible.sum()) * quotas["answers"]
+        with _bar(stream, shape, count, "answer") as progress:
+            found, selected, classes = sample_by_class(
+                ground, formula, Quotas(**quotas), rules, tries * count, stream, progress
+            )
+        extra = {"classes": classes}
     else:
-        with tqdm(total=count, desc=f"{stream[1]} {shape}", unit="query", delay=2) as bar:
+        with _bar(stream, shape, count, "query") as progress:
             found = clqa.sampling.sample_queries(
-                ground,
-                formula,
-                count,
-                rules,
-                tries * count,
-                stream,
-                progress=lambda accepted: bar.update(accepted - bar.n),
+                ground, formula, count, rules, tries * count, stream, progress
             )
     ids = query_ids(ground.graph.hash, formula, found.anchors, found.relations)
+    n_found = sum(extra["classes"].values()) if extra else len(ids)
     report = {
         "requested": count,
-        "accepted": len(ids),
-        "short": count - len(ids),
+        "accepted": n_found,
+        "short": count - n_found,
         "tries": found.tries,
         "rejections": found.rejections,
+        **extra,
     }
-    return Queries(ids, found.anchors, found.relations), report
+    return Queries(ids, found.anchors, found.relations, selected), report
+
+
+@contextlib.contextmanager
+def _bar(stream, shape, total, unit):
+    """A progress bar that is told how much is done."""
+    with tqdm(total=total, desc=f"{stream[1]} {shape}", unit=unit, delay=2) as bar:
+        yield lambda done: bar.update(done - bar.n)
 
 
 if __name__ == "__main__":

@@ -3,6 +3,7 @@
 Nothing here knows of plans, stacks or arrays. A graph is a set of (head, relation, tail).
 """
 
+import itertools
 import math
 
 from clqa.formulas import And, Atom, Not, Or
@@ -78,3 +79,45 @@ def links(formula, values, observed, full, entities):
     """Fewest missing edges for each answer on the full graph, as a dictionary."""
     found = {v: cost(formula, {**values, "f": v}, observed, full, entities) for v in entities}
     return {v: c for v, c in found.items() if not math.isinf(c)}
+
+
+def markings(formula, values, observed, full, entities, outside=frozenset("f")):
+    """For every witness on `full` the relation symbols of its missing edges, as a set of sets.
+
+    Every relation symbol occurs once. A negated part has one witness, without edges, if it fails.
+    """
+    bound = _bound_here(formula, outside)
+    if bound:
+        name, *_ = bound
+        found = [
+            markings(formula, {**values, name: v}, observed, full, entities, outside | {name})
+            for v in entities
+        ]
+        return set().union(*found)
+    if isinstance(formula, Atom):
+        edge = tuple(values[symbol] for symbol in (formula.head, formula.relation, formula.tail))
+        missing = frozenset() if edge in observed else frozenset([formula.relation])
+        return {missing} if edge in full else set()
+    if isinstance(formula, Not):
+        inner = formula.inner
+        if isinstance(inner, Not):
+            return markings(inner.inner, values, observed, full, entities, outside)
+        if isinstance(inner, And | Or) and not _bound_here(inner, outside):
+            opposite = Or if isinstance(inner, And) else And
+            pushed = opposite(tuple(Not(part) for part in inner.parts))
+            return markings(pushed, values, observed, full, entities, outside)
+        return set() if markings(inner, values, full, full, entities, outside) else {frozenset()}
+    found = [
+        markings(
+            part, values, observed, full, entities, frozenset(_outside(part, formula, outside))
+        )
+        for part in formula.parts
+    ]
+    if isinstance(formula, Or):
+        return set().union(*found)
+    return {frozenset().union(*chosen) for chosen in itertools.product(*found)}
+
+
+def minimal(sets):
+    """The sets that hold no other one as a proper subset."""
+    return {one for one in sets if not any(other < one for other in sets)}

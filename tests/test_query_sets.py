@@ -58,7 +58,8 @@ def test_queries_come_back_in_the_order_of_the_file(tmp_path):
     assert found.metadata == METADATA
     assert list(found.shapes) == ["up", "1p", "2p"]
     for shape, expected in SHAPES.items():
-        for column, values in zip(found.shapes[shape], expected, strict=True):
+        assert found.shapes[shape].selected is None
+        for column, values in zip(found.shapes[shape][:3], expected[:3], strict=True):
             assert column.tolist() == values.tolist()
             assert column.shape == values.shape
 

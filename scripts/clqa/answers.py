@@ -5,6 +5,7 @@ from typing import NamedTuple
 import numpy as np
 
 from clqa.adjacencies import View
+from clqa.errors import InputError
 from clqa.evaluation import evaluate
 from clqa.kernels import kernel
 from clqa.plans import Plan
@@ -75,6 +76,38 @@ def missing_links(
     values = np.empty(len(hard.values), np.uint8)
     _look_up_batch(view, work, plan.normal_program, anchors, relations, *hard, values, COST)
     return FREE_OF_COST - values
+
+
+def selected_answers(found: SplitAnswers, selected: Ragged) -> SplitAnswers:
+    """The answers where only some hard ones are asked for, as the +H benchmarks have it.
+
+    All other answers on the full graph are easy, hard ones too; what only the observed graph gives
+    is no answer.
+
+    Raises
+    ------
+    InputError
+        If an answer that is asked for is not hard.
+    """
+    every = [found.easy, found.hard, found.retracted, selected]
+    bound = 1 + max((int(rows.values.max()) for rows in every if len(rows.values)), default=0)
+    easy, hard, retracted, asked = (_as_keys(rows, bound) for rows in every)
+    if not np.isin(asked, hard).all():
+        raise InputError("an answer is selected that is no hard answer; sample the queries again")
+    kept = np.concatenate([np.setdiff1d(easy, retracted), np.setdiff1d(hard, asked)])
+    n_queries = len(selected.offsets) - 1
+    nothing = Ragged(np.zeros(n_queries + 1, np.int64), np.empty(0, np.int32))
+    return SplitAnswers(_from_keys(np.sort(kept), bound, n_queries), selected, nothing)
+
+
+def _as_keys(rows: Ragged, bound: int) -> np.ndarray:
+    """Row and value of each element in one number, ascending."""
+    return np.repeat(np.arange(len(rows.offsets) - 1), rows.lengths()) * bound + rows.values
+
+
+def _from_keys(keys: np.ndarray, bound: int, n_rows: int) -> Ragged:
+    offsets = np.searchsorted(keys, np.arange(n_rows + 1) * bound).astype(np.int64)
+    return Ragged(offsets, (keys % bound).astype(np.int32))
 
 
 def as_rows(columns: np.ndarray) -> np.ndarray:

@@ -28,11 +28,14 @@ class Queries(NamedTuple):
     anchors : (n, n_constants) int32
         Columns in the order in which the constants first appear in the shape's formula.
     relations : (n, n_relation_symbols) int32
+    selected : Ragged, optional
+        Those hard answers that are asked for, where not all are.
     """
 
     query_ids: np.ndarray
     anchors: np.ndarray
     relations: np.ndarray
+    selected: Ragged | None = None
 
 
 class Answers(NamedTuple):
@@ -130,8 +133,12 @@ def describe_queries(graph: Graph, split: str, formulas: dict[str, str], ids) ->
 def write_queries(
     path: str | os.PathLike, shapes: dict[str, Queries], metadata: dict, source: str
 ) -> None:
-    """Write queries as Parquet: query_id, shape, anchors, relations, source."""
+    """Write queries as Parquet: query_id, shape, anchors, relations, source, and selected answers.
+
+    The column `selected` is there if the query set selects answers; all batches do then.
+    """
     n_rows = sum(len(batch.query_ids) for batch in shapes.values())
+    selected = [batch.selected for batch in shapes.values() if batch.selected is not None]
     table = pa.table(
         {
             "query_id": _joined_ids(shapes),
@@ -141,6 +148,7 @@ def write_queries(
             "source": pa.DictionaryArray.from_arrays(pa.array(np.zeros(n_rows, np.int32)), [source])
             if n_rows
             else pa.array([], pa.dictionary(pa.int32(), pa.string())),
+            **({"selected": _concatenated(map(_ragged_column, selected))} if selected else {}),
         }
     )
     write_table(path, table, metadata)
@@ -163,6 +171,7 @@ def read_queries(path: str | os.PathLike) -> QueryTable:
             rows["query_id"].to_numpy(zero_copy_only=False),
             _values(rows, "anchors").reshape(rows.num_rows, len(symbols(formula, "s"))),
             _values(rows, "relations").reshape(rows.num_rows, len(symbols(formula, "r"))),
+            _read_ragged(rows, "selected") if "selected" in rows.column_names else None,
         )
     return QueryTable(shapes, metadata)
 

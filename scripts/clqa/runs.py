@@ -255,10 +255,17 @@ def _shards(settings: dict, catalogues: dict[str, Catalogue]) -> dict[str, dict]
 
 
 def _size(entry: dict, shape: str, formula: str, n_entities: int | None) -> int | None:
+    """Scores of a shape; None where the number of its queries or entities is not known."""
     if "published" in entry:
         count = entry["published"]["counts"].get(shape)
     else:
-        sampling = entry["sampling"]
-        is_listed = sampling["exhaustive"] and sum(1 for _ in atoms(parse(formula))) == 1
-        count = None if is_listed else sampling["count"]
+        count = _most_queries(entry["sampling"], sum(1 for _ in atoms(parse(formula))))
     return None if n_entities is None or count is None else size(count, n_entities)
+
+
+def _most_queries(sampling: dict, n_atoms: int) -> int | None:
+    if sampling["exhaustive"] and n_atoms == 1:
+        return None
+    quotas = sampling["quotas"]
+    # A query has one selected answer at least, and no shape has more classes than this.
+    return sampling["count"] if quotas is None else quotas["answers"] * (n_atoms + 1)

@@ -28,6 +28,7 @@ from clqa.graphs import Graph
 from clqa.judgements import (
     REASONS,
     Accepted,
+    Judge,
     Room,
     Rules,
     cap,
@@ -39,12 +40,13 @@ from clqa.judgements import (
     plan_judge,
 )
 from clqa.kernels import kernel
-from clqa.plans import plan
+from clqa.plans import Plan, plan
 from clqa.randomness import seek, stream_key
-from clqa.sets import scratch
+from clqa.sets import Scratch, scratch
 from clqa.trees import Anchor, Project
-from clqa.walks import GROUNDED, Ways, plan_walk, walk, ways
+from clqa.walks import GROUNDED, Walk, Ways, plan_walk, walk, ways
 
+# Attempts made at a time.
 _BATCH = 1 << 14
 
 
@@ -129,12 +131,44 @@ def sample_queries(
         If an option has an unknown value or more missing links are asked for than the shape has.
     """
     shape = plan(formula)
+    share = rules.min_links / shape.most_links if rules.min_links > 1 else 0.0
+    attempts = plan_attempts(ground, formula, rules, stream, share)
+    state = empty_state(attempts, count)
+    accepted = done = 0
+    while accepted < count and done < tries:
+        batch = min(_BATCH, tries - done)
+        accepted, done = attempt_batch(attempts, state, done, batch, accepted)
+        progress(accepted)
+    return Sampled(state.anchors[:accepted], state.relations[:accepted], done, reasons(state))
+
+
+class Attempts(NamedTuple):
+    """All that attempts at queries of one shape need, with the key of their random stream."""
+
+    walks: Walk
+    judge: Judge
+    work: Scratch
+    room: Room
+    key: np.uint64
+    shape: Plan
+
+
+def plan_attempts(
+    ground: Ground, formula: Formula, rules: Rules, stream: tuple, missing_share: float
+) -> Attempts:
+    """Prepare attempts at queries of a shape; `missing_share` is explained in `clqa.walks.Walk`.
+
+    Raises
+    ------
+    InputError
+        If an option has an unknown value or more missing links are asked for than the shape has.
+    """
+    shape = plan(formula)
     check_rules(rules, formula, shape)
     text, orders = canonical(formula)
     if ground.split == "train":
         negation = "must_change" if rules.negation == "must_retract" else rules.negation
         rules = rules._replace(max_hard=None, max_retracted=None, negation=negation)
-    share = rules.min_links / shape.most_links if rules.min_links > 1 else 0.0
     walks = plan_walk(
         shape.root,
         ground.edges,
@@ -143,27 +177,48 @@ def sample_queries(
         ground.graph.inverse,
         rules.draw,
         rules.inverse_undo,
-        share,
+        missing_share,
     )
-    judge = plan_judge(ground.both, ground.missing, shape, rules, orders)
-    state = Accepted(
-        anchors=np.empty((count, shape.n_constants), np.int32),
-        relations=np.empty((count, shape.n_relations), np.int32),
-        keys=np.empty((count, orders.shape[1]), np.int32),
+    n = ground.graph.n_entities
+    return Attempts(
+        walks=walks,
+        judge=plan_judge(ground.both, ground.missing, shape, rules, orders),
+        work=scratch(n, shape.program, shape.normal_program, shape.positive_program),
+        room=Room(np.empty(n, np.int32), np.empty(n, np.uint8), np.zeros(4, np.int64)),
+        key=stream_key(*stream, text),
+        shape=shape,
+    )
+
+
+def empty_state(attempts: Attempts, count: int) -> Accepted:
+    """Room for so many queries."""
+    n_constants, n_relations = attempts.shape.n_constants, attempts.shape.n_relations
+    return Accepted(
+        anchors=np.empty((count, n_constants), np.int32),
+        relations=np.empty((count, n_relations), np.int32),
+        keys=np.empty((count, n_constants + n_relations), np.int32),
         table=np.full(1 << max(4, (2 * count - 1).bit_length()), -1, np.int64),
         rejections=np.zeros(len(REASONS), np.int64),
     )
-    n = ground.graph.n_entities
-    work = scratch(n, shape.program, shape.normal_program, shape.positive_program)
-    room = Room(np.empty(n, np.int32), np.empty(n, np.uint8), np.zeros(4, np.int64))
-    key = stream_key(*stream, text)
-    accepted = done = 0
-    while accepted < count and done < tries:
-        batch = min(_BATCH, tries - done)
-        accepted, done = _attempt_batch(walks, judge, work, room, state, key, done, batch, accepted)
-        progress(accepted)
-    rejections = dict(zip(REASONS, state.rejections.tolist(), strict=True))
-    return Sampled(state.anchors[:accepted], state.relations[:accepted], done, rejections)
+
+
+def attempt_batch(
+    attempts: Attempts, state: Accepted, first: int, batch: int, accepted: int
+) -> tuple[int, int]:
+    """Make attempts from number `first` on until the batch, or the room for queries, ends.
+
+    Returns
+    -------
+    accepted, done : int
+        Queries in `state` and attempts made, with those before.
+    """
+    walks, judge, work, room, key, _ = attempts
+    return _attempt_batch(walks, judge, work, room, state, key, first, batch, accepted)
+
+
+def reasons(state: Accepted) -> dict[str, int]:
+    """Attempts rejected, by reason."""
+    return dict(zip(REASONS, state.rejections.tolist(), strict=True))
 
 
 def all_one_atom_queries(ground: Ground, formula: Formula, rules: Rules) -> Sampled:
