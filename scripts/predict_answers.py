@@ -70,7 +70,8 @@ def _all_batches(queries: QueryTable, answers, n_entities, chunk_bytes) -> Itera
             known = answers[shape]
             full = full_only(known.easy, known.hard, known.retracted)
         formula = parse(queries.metadata["formulas"][shape])
-        yield from batches(QueryBatch(plan(formula), *part, full), n_entities, chunk_bytes)
+        whole = QueryBatch(plan(formula), part.query_ids, part.anchors, part.relations, full)
+        yield from batches(whole, n_entities, chunk_bytes)
 
 
 def _with_progress(parts: Iterator[QueryBatch], queries: QueryTable) -> Iterator[QueryBatch]:
