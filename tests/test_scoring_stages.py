@@ -56,8 +56,8 @@ def make_queries(folder, graph, shapes, split="test"):
         )
         queries[shape] = Queries(ids.astype(object), anchors[kept], relations[kept])
         view = split_view(graph, split)
-        found = crisp.split_answers(steps, view, *queries[shape][1:])
-        links = crisp.missing_links(steps, view, *queries[shape][1:], found.hard)
+        found = crisp.split_answers(steps, view, *queries[shape][1:3])
+        links = crisp.missing_links(steps, view, *queries[shape][1:3], found.hard)
         answers[shape] = Answers(queries[shape].query_ids, *found, links)
     all_ids = [name for part in queries.values() for name in part.query_ids]
     metadata = describe_queries(graph, split, shapes, all_ids)
