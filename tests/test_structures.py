@@ -5,7 +5,7 @@ from pathlib import Path
 import hypothesis.strategies as st
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 
 from clqa.adjacencies import graph_view, split_view
 from clqa.answers import answer_sets, split_answers
@@ -120,7 +120,7 @@ def test_a_query_of_another_structure_is_named(query):
 
 
 @st.composite
-def structures(draw, depth=3):
+def structures(draw, depth=2):
     def steps():
         return tuple(draw(st.lists(st.sampled_from("rrn"), min_size=1, max_size=3)))
 
@@ -139,6 +139,7 @@ def structures(draw, depth=3):
     return branch(depth)
 
 
+@settings(deadline=None)
 @given(structures(), st.data())
 def test_structure_and_formula_and_tuple_round_trip(structure, data):
     formula = structure_formula(structure)
@@ -156,6 +157,7 @@ def test_structure_and_formula_and_tuple_round_trip(structure, data):
     assert np.array_equal(found[1], relations[:, list(layout.relations)])
 
 
+@settings(deadline=None)
 @given(formulas())
 def test_a_formula_that_tuples_express_comes_back(formula):
     try:
