@@ -1,6 +1,7 @@
 """The workflow on a toy graph: what it makes, what a change makes anew, and what it refuses."""
 
 import filecmp
+import json
 import os
 import re
 import resource
@@ -245,6 +246,44 @@ def test_a_changed_setting_reruns_what_depends_on_it(finished, setting, reruns, 
     jobs = planned(finished, "--config", setting)
     assert reruns.items() <= jobs.items()
     assert not keeps & jobs.keys()
+
+
+PUBLISHED = """
+toy-published:
+  graph: toy
+  split: test
+  shapes: [1p, 2p, 2i, 2in]
+  published:
+    layout: beta-e
+    source: { kind: path, folder: ../../out }
+    files:
+      entities: id2ent.pkl
+      relations: id2rel.pkl
+      queries: test-queries.pkl
+      easy: test-easy-answers.pkl
+      hard: test-hard-answers.pkl
+"""
+
+
+def test_an_exported_query_set_is_imported_audited_and_scored_alike(folder):
+    command = ["scripts/export_queries.py", "toy-test", "--graph", "toy", "--layout", "beta-e"]
+    subprocess.run([sys.executable, *command, "--to", "out"], cwd=folder, check=True)
+    append(folder / "tests" / "toy" / "query_sets.yaml", PUBLISHED)
+    jobs = done(folder, "--config", "name=again", "query_sets=[toy-published]")
+    assert jobs["download_queries"] == jobs["audit_queries"] == 1
+    assert jobs["import_queries"] == jobs["split_answers"] == 2
+    assert not {"sample_queries", "build_graph"} & jobs.keys()
+    audit = json.loads((folder / "results" / "audits" / "toy-published.json").read_text())
+    assert audit["clean"]
+    assert audit["queries"] > 20
+    values = [
+        [line.split("\t")[6:17] for line in lines if "\thits@3\t" in line]
+        for lines in (
+            (folder / "results" / "runs" / run / "metrics.tsv").read_text().splitlines()
+            for run in ("toy", "again")
+        )
+    ]
+    assert values[0] == values[1]
 
 
 def test_predictions_can_be_dropped_after_ranking(folder):

@@ -16,7 +16,7 @@ from clqa.canonical_forms import canonical
 from clqa.errors import InputError
 from clqa.formulas import Formula, symbols
 from clqa.ragged import Ragged
-from clqa.ragged_sets import is_shared, reordered, row_numbers
+from clqa.ragged_sets import is_shared, row_numbers
 from clqa.release_ids import ReleaseIds
 from clqa.tables import read_table, write_table
 
@@ -30,7 +30,7 @@ class Batch(NamedTuple):
     ----------
     anchors : (n, n_constants) int32
     relations : (n, n_relations) int32
-        Columns in the order of the shape's formula; rows ascending.
+        Columns in the order of the shape's formula; rows in that of the file.
     sets : dict of Ragged
         Published answers by the names of `SETS`, as far as the release has them.
     """
@@ -103,9 +103,7 @@ def batch(
         for name, (rows, file) in source.sets.items()
     }
     _check_sets(sets, shape, source, len(ids.entities), need_hard)
-    order = np.lexsort(np.concatenate([anchors, relations], axis=1).T[::-1])
-    sets = {name: reordered(rows, order) for name, rows in sets.items()}
-    return Batch(anchors[order], relations[order], sets)
+    return Batch(anchors, relations, sets)
 
 
 def columns(formula: Formula, other: Formula) -> tuple[list[int], list[int]]:

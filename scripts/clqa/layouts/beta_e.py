@@ -67,7 +67,7 @@ def _table(files: Mapping[str, Path], names: Mapping[str, str], role: str) -> di
 
 
 def _source(structure, queries, answers, names, shape) -> Source:
-    queries = list(queries)
+    queries = in_order(queries, answers.get("hard") or answers.get("fn") or answers.get("answers"))
     found = groundings(queries, structure)
     if isinstance(found, Malformed):
         raise InputError(f"{names['queries']}, {shape}, query {found.query!r}: {found.reason}")
@@ -76,6 +76,13 @@ def _source(structure, queries, answers, names, shape) -> Source:
         for role, known in answers.items()
     }
     return Source(queries, *found, structure_formula(structure), sets, names["queries"])
+
+
+def in_order(queries, answers: dict | None) -> list:
+    """A set of queries in the order in which the file of their answers has them."""
+    asked = set(queries)
+    listed = [query for query in answers or () if query in asked]
+    return listed + sorted(asked.difference(listed), key=repr)
 
 
 def answers_of(queries: list, known: dict, file: str, shape: str) -> list:

@@ -1,0 +1,85 @@
+"""Write query sets with their answers in a published layout.
+
+python scripts/export_queries.py umls-test umls-valid --graph umls --layout beta-e --to FOLDER
+"""
+
+import argparse
+import sys
+from pathlib import Path
+
+from clqa.errors import InputError
+from clqa.exports import WRITERS, QuerySet, Vocabulary, joined_shards
+from clqa.graphs import read_graph
+from clqa.query_sets import read_answers, read_queries
+from clqa.vocabularies import read_labels
+
+
+def export_queries(paths, path_to_graph, path_to_entities, path_to_relations, folder, layout):
+    """Write all shapes that the layout can express; tell of the others.
+
+    Parameters
+    ----------
+    paths : list of list of (path to queries, path to answers)
+        For each query set its shards; query sets are of different splits of the graph.
+    layout : {"beta-e", "query2box", "neutral", "json-lines"}
+
+    Returns
+    -------
+    refused : dict of str
+        For each shape that is left out, why.
+    """
+    graph = read_graph(path_to_graph)
+    sets = {}
+    for shards in paths:
+        read = [QuerySet(read_queries(one), read_answers(other)) for one, other in shards]
+        for shard, (path, _) in zip(read, shards, strict=True):
+            if shard.queries.metadata["graph"] != graph.hash:
+                raise InputError(f"{path}: queries of another graph than {path_to_graph}")
+        whole = joined_shards(read)
+        if whole.split in sets:
+            raise InputError(f"two query sets of the split {whole.split}; export one at a time")
+        sets[whole.split] = whole
+    vocabulary = Vocabulary(read_labels(path_to_entities), read_labels(path_to_relations))
+    Path(folder).mkdir(parents=True, exist_ok=True)
+    return WRITERS[layout](Path(folder), sets, graph, vocabulary)
+
+
+def _shards(results: Path, queries: str) -> list[tuple[Path, Path]]:
+    answers = sorted((results / "answers" / queries).glob("*.parquet"))
+    if not answers:
+        raise InputError(
+            f"{results / 'answers' / queries}: no answers; run the workflow for {queries} first"
+        )
+    return [(results / "queries" / queries / path.name, path) for path in answers]
+
+
+def main(arguments: list[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(
+        description="Write query sets with their answers in a published layout."
+    )
+    parser.add_argument("queries", nargs="+", help="query sets, at most one of each split")
+    parser.add_argument("--graph", required=True, help="the graph that they ask")
+    parser.add_argument("--layout", required=True, choices=WRITERS)
+    parser.add_argument("--to", required=True, type=Path, metavar="FOLDER")
+    parser.add_argument("--results", type=Path, default=Path("results"))
+    options = parser.parse_args(arguments)
+    graph = options.results / "graphs" / options.graph
+    try:
+        refused = export_queries(
+            [_shards(options.results, queries) for queries in options.queries],
+            graph / "graph.npz",
+            graph / "entities.tsv",
+            graph / "relations.tsv",
+            options.to,
+            options.layout,
+        )
+    except InputError as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 1
+    for shape, reason in refused.items():
+        print(f"left out {shape}: {reason}", file=sys.stderr)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

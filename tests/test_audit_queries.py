@@ -1,0 +1,178 @@
+"""What an audit finds, on small sets by hand and on published ones."""
+
+import json
+
+import pytest
+
+from audit_queries import audit_queries
+from build_graph import build_graph
+from clqa.configs import read_yaml
+from clqa.formulas import parse, to_text
+from clqa.readings import other_reading
+from conftest import ROOT
+from download_graph import download_graph
+from published_files import imported, write_pickles, write_small_graph
+from split_answers import split_shard
+
+GRAPHS = read_yaml(ROOT / "config" / "graphs.yaml")
+SETS = read_yaml(ROOT / "config" / "query_sets.yaml")
+ONE = ("e", ("r",))
+
+
+def audited(folder, split="test", graph=None):
+    graph = graph or folder
+    paths = [folder / f"{name}.parquet" for name in ("queries", "answers", "published")]
+    split_shard(graph / "graph.npz", paths[0], paths[1], split)
+    audit_queries(
+        *([path] for path in paths),
+        graph / "graph.npz",
+        graph / "entities.tsv",
+        graph / "relations.tsv",
+        folder / "audit.json",
+        split,
+        "toy",
+    )
+    return json.loads((folder / "audit.json").read_text(encoding="utf-8"))
+
+
+def audit_of(tmp_path, shape, structure, queries, easy, hard):
+    """The audit of one shape; answers are by query in the order of `queries`."""
+    files = write_pickles(
+        tmp_path / "release",
+        queries={structure: set(queries)},
+        easy=dict(zip(queries, easy, strict=True)),
+        hard=dict(zip(queries, hard, strict=True)),
+    )
+    imported(tmp_path, tmp_path / "release", files, [shape])
+    return audited(tmp_path)["shapes"][shape]
+
+
+def test_missing_and_extra_answers_are_counted_and_spelt_out(tmp_path):
+    write_small_graph(tmp_path, [(0, 0, 3), (0, 0, 4)], test=[(0, 0, 5)])
+    found = audit_of(tmp_path, "1p", ONE, [(0, (0,))], easy=[{3, 1}], hard=[{5}])
+    assert found["differing"] == 1
+    assert found["sets"]["easy"] == {
+        "published": 2, "recomputed": 2, "missing": 1, "extra": 1, "queries": 1
+    }  # fmt: skip
+    assert found["sets"]["hard"]["queries"] == 0
+    [example] = found["examples"]
+    assert example["anchors"] == ["entity 0"]
+    assert example["relations"] == ["+likes"]
+    assert example["differences"]["easy"] == {
+        "missing": {"answers": 1, "first": ["entity 4"]},
+        "extra": {"answers": 1, "first": ["entity 1"]},
+    }
+
+
+def test_retracted_answers_are_told_whether_easy_has_them(tmp_path):
+    # 3 and 4 are liked by 0; that 1 knows 4 comes with the test edges: 4 is retracted, 5 hard.
+    write_small_graph(tmp_path, [(0, 0, 3), (0, 0, 4)], test=[(0, 0, 5), (1, 2, 4)])
+    query, structure = ((0, (0,)), (1, (2, -2))), (ONE, ("e", ("r", "n")))
+    found = audit_of(tmp_path, "2in", structure, [query], easy=[{3, 4}], hard=[{5}])
+    assert found["differing"] == 0
+    assert found["how"]["retracted_answers_counted_as_easy"] == 1
+    found = audit_of(tmp_path, "2in", structure, [query], easy=[{3}], hard=[{5}])
+    assert found["differing"] == 1
+    assert found["how"]["retracted_answers_counted_as_easy"] == 0
+    assert found["how"]["retracted_answers_left_out_of_easy"] == 1
+
+
+def test_the_other_reading_of_pni_is_recognised(tmp_path):
+    # 0 likes 1 and 2, 1 likes 3; 5 knows 3, and 4 by the test edges.
+    edges = [(0, 0, 1), (0, 0, 2), (1, 0, 3), (5, 2, 3)]
+    write_small_graph(tmp_path, edges, test=[(5, 2, 4)])
+    query, structure = ((0, (0, 0, -2)), (5, (2,))), (("e", ("r", "r", "n")), ONE)
+    found = audit_of(tmp_path, "pni", structure, [query], easy=[set()], hard=[{4}])
+    assert found["differing"] == 0
+    found = audit_of(tmp_path, "pni", structure, [query], easy=[{3}], hard=[{4}])
+    assert found["how"]["queries_of_another_reading"] == 1
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [("!(r1(s1,e1)&r2(e1,f))&r3(s2,f)", "r1(s1,e1)&!r2(e1,f)&r3(s2,f)"), ("r1(s1,f)", None)],
+)
+def test_readings_turn_into_each_other(one, other):
+    assert other_reading(parse(one)) == (None if other is None else parse(other))
+    if other is not None:
+        assert to_text(other_reading(parse(other))) == one
+
+
+def test_degenerate_queries_are_counted(tmp_path):
+    write_small_graph(tmp_path, [(0, 0, 3)], test=[(0, 0, 5), (1, 0, 5)])
+    twice = ((0, (0,)), (0, (0,)))
+    turned = [((0, (0,)), (1, (0,))), ((1, (0,)), (0, (0,)))]
+    found = audit_of(
+        tmp_path, "2i", (ONE, ONE), [twice, *turned], easy=[{3}, set(), set()], hard=[{5}] * 3
+    )
+    assert found["differing"] == 0
+    assert found["degenerate"]["duplicate_branches"] == 1
+    assert found["degenerate"]["same_query_again"] == 1
+    there = (0, (0, 1))
+    found = audit_of(tmp_path, "2p", ("e", ("r", "r")), [there], easy=[{0}], hard=[{1}])
+    assert found["degenerate"]["round_trips_in_a_chain"] == 1
+    idle = ((0, (0,)), (4, (2, -2)))
+    found = audit_of(tmp_path, "2in", (ONE, ("e", ("r", "n"))), [idle], easy=[{3}], hard=[{5}])
+    assert found["degenerate"]["idle_negations"] == 1
+
+
+def built(data, tmp_path_factory, name, folder, files=None):
+    target = tmp_path_factory.mktemp(name)
+    entry = {**GRAPHS[name], "source": {"kind": "path", "folder": str(data / folder)}}
+    entry["files"] = {**entry["files"], **(files or {})}
+    download_graph(target / "source", entry, name)
+    names = ("graph.npz", "entities.tsv", "relations.tsv", "summary.json")
+    build_graph(target / "source", entry, name, *(target / name for name in names))
+    return target
+
+
+def published_audit(tmp_path, graph, name, folder):
+    entry = SETS[name]
+    about = entry["published"]
+    imported(
+        tmp_path,
+        folder,
+        about["files"],
+        entry["shapes"],
+        layout=about["layout"],
+        split=entry["split"],
+        graph=graph,
+        counts=about["counts"],
+    )
+    return audited(tmp_path, entry["split"], graph)
+
+
+def test_wn18rr_qa_is_clean_and_has_its_known_totals(data, tmp_path, tmp_path_factory):
+    folder = data / "queries" / "wn18rr-qa-test"
+    graph = built(data, tmp_path_factory, "WN18RR-QA", folder)
+    found = published_audit(tmp_path, graph, "wn18rr-qa-test", folder)
+    assert found["clean"]
+    assert found["queries"] == 18_356
+    manifest = json.loads((data / "manifest.json").read_text(encoding="utf-8"))
+    golden = next(e for e in manifest["entries"] if e["name"] == "wn18rr-qa-test")["golden"]
+    for shape, known in golden.items():
+        sets = found["shapes"][shape]["sets"]
+        assert sets["easy"]["published"] == sets["easy"]["recomputed"] == known["sum_easy"]
+        assert sets["hard"]["published"] == sets["hard"]["recomputed"] == known["sum_hard"]
+    counted = {
+        shape: one["how"]["retracted_answers_counted_as_easy"]
+        for shape, one in found["shapes"].items()
+        if one["how"]["retracted_answers_counted_as_easy"]
+    }
+    assert counted == {"2in": 1044, "3in": 1007, "inp": 28159, "pin": 1266, "pni": 1557}
+
+
+def test_the_one_defect_of_the_query2box_set_is_found(data, tmp_path, tmp_path_factory):
+    names = {"entities": "id2ent.tsv", "relations": "id2rel.tsv"}
+    graph = built(data, tmp_path_factory, "FB15k-237", "kg/fb15k-237-betae", names)
+    folder = data / "queries" / "q2b-fb15k-237"
+    found = published_audit(tmp_path, graph, "q2b-fb15k-237-test", folder)
+    assert found["queries"] == 62_812
+    assert found["differing"] == found["shapes"]["1p"]["differing"] == 210
+    full = found["shapes"]["1p"]["sets"]["full"]
+    assert (full["missing"], full["extra"], full["queries"]) == (221, 0, 210)
+    assert found["shapes"]["1p"]["how"]["missing_answers_that_valid_edges_give"] == 221
+    assert all(one["sets"]["hard"]["queries"] == 0 for one in found["shapes"].values())
+    assert found["unverified"] == {"ip": ["full"]}
+    found = published_audit(tmp_path, graph, "q2b-fb15k-237-valid", folder)
+    assert (found["queries"], found["differing"]) == (60_101, 0)

@@ -1,0 +1,159 @@
+"""Query sets written in published layouts and read back."""
+
+import json
+import pickle
+
+import numpy as np
+import pytest
+
+from clqa.pickles import read_pickle
+from clqa.query_sets import read_answers, read_queries, write_answers
+from clqa.tables import read_table
+from export_queries import main
+from published_files import SHAPES, imported, write_small_graph
+from sample_queries import sample_shard
+from split_answers import split_shard
+
+EPFO = ["1p", "2p", "3p", "2i", "3i", "ip", "pi", "2u", "up"]
+NEGATION = ["2in", "inp", "pni"]
+DICTIONARIES = {"entities": "id2ent.pkl", "relations": "id2rel.pkl"}
+BETA_E = {
+    "queries": "test-queries.pkl",
+    "easy": "test-easy-answers.pkl",
+    "hard": "test-hard-answers.pkl",
+}
+KEYS = dict(zip(EPFO, ["1c", "2c", "3c", "2i", "3i", "ic", "ci", "2u", "uc"], strict=True))
+
+
+@pytest.fixture
+def sampled(tmp_path):
+    """Results of a sampled query set, in two shards, with shapes that not all layouts have."""
+    graph = tmp_path / "results" / "graphs" / "toy"
+    graph.mkdir(parents=True)
+    random = np.random.default_rng(0)
+    edges = sorted(
+        {(int(h), 2 * int(r), int(t)) for h, r, t in random.integers(0, [6, 2, 6], (22, 3))}
+    )
+    write_small_graph(graph, edges[::2], edges[1::4], edges[3::4])
+    sampling = {"count": 4, "tries": 300, "exhaustive": False, "negation": "any"}
+    for shard, shapes in (("one", EPFO), ("two", [*NEGATION, "pni-exists"])):
+        queries = tmp_path / "results" / "queries" / "toy-test" / f"{shard}.parquet"
+        answers = tmp_path / "results" / "answers" / "toy-test" / f"{shard}.parquet"
+        formulas = {shape: SHAPES[shape] for shape in shapes}
+        sample_shard(
+            graph / "graph.npz", queries, queries.with_suffix(".json"), formulas, sampling,
+            "test", 0, "toy-test",
+        )  # fmt: skip
+        split_shard(graph / "graph.npz", queries, answers, "test")
+    return tmp_path
+
+
+def exported(folder, layout, capsys=None):
+    arguments = ["toy-test", "--graph", "toy", "--layout", layout, "--to", str(folder / "out")]
+    assert main([*arguments, "--results", str(folder / "results")]) == 0
+    return folder / "out"
+
+
+def assert_same_tables(folder, out, files, shapes, layout):
+    graph = folder / "results" / "graphs" / "toy"
+    again = folder / "again"
+    again.mkdir()
+    imported(again, out, files, shapes, layout=layout, graph=graph)
+    split_shard(graph / "graph.npz", again / "queries.parquet", again / "answers.parquet", "test")
+    found = read_queries(again / "queries.parquet").shapes
+    answers = read_answers(again / "answers.parquet").shapes
+    published, _ = read_table(again / "published.parquet")
+    assert len(published) == sum(len(rows.query_ids) for rows in found.values())
+    n_compared = 0
+    for shard in ("one", "two"):
+        own = read_queries(folder / "results" / "queries" / "toy-test" / f"{shard}.parquet").shapes
+        split = read_answers(folder / "results" / "answers" / "toy-test" / f"{shard}.parquet")
+        for shape in set(own) & set(shapes):
+            n_compared += len(own[shape].query_ids)
+            for one, other in zip(own[shape], found[shape], strict=True):
+                assert np.array_equal(one, other)
+            for one, other in zip(split.shapes[shape][1:4], answers[shape][1:4], strict=True):
+                assert np.array_equal(one.offsets, other.offsets)
+                assert np.array_equal(one.values, other.values)
+    assert n_compared > 20
+
+
+def test_beta_e_comes_back_as_the_same_tables(sampled, capsys):
+    out = exported(sampled, "beta-e")
+    assert "left out pni-exists: formula" in capsys.readouterr().err
+    assert_same_tables(sampled, out, DICTIONARIES | BETA_E, EPFO + NEGATION, "beta-e")
+
+
+def test_beta_e_has_every_file_of_its_loaders_as_plain_objects(sampled):
+    out = exported(sampled, "beta-e")
+    names = {path.name for path in out.iterdir()}
+    answers = {
+        f"{split}-{kind}-answers.pkl" for split in ("valid", "test") for kind in ("easy", "hard")
+    }
+    queries = {f"{split}-queries.pkl" for split in ("train", "valid", "test")}
+    others = {"train-answers.pkl", "stats.txt", "train.txt", "valid.txt", "test.txt"}
+    dictionaries = {f"{name}.pkl" for name in ("id2ent", "ent2id", "id2rel", "rel2id")}
+    assert names == answers | queries | others | dictionaries
+    assert read_pickle(out / "train-queries.pkl") == read_pickle(out / "train-answers.pkl") == {}
+    content = (out / "test-queries.pkl").read_bytes()
+    assert content[:2] == b"\x80\x04"
+    table = pickle.loads(content)
+    assert type(table) is dict
+    assert {type(rows) for rows in table.values()} == {set}
+    assert (out / "stats.txt").read_text() == "numentity: 6\nnumrelations: 4\n"
+
+
+def test_query2box_comes_back_as_the_same_tables(sampled, capsys):
+    out = exported(sampled, "query2box")
+    assert "left out 2in: the Query2Box layout has no such shape" in capsys.readouterr().err
+    files = {key: f"test_ans_{key}.pkl" for key in KEYS.values()}
+    files |= {f"{key}_hard": f"test_ans_{key}_hard.pkl" for key in KEYS.values()}
+    files |= {"entities": "ind2ent.pkl", "relations": "ind2rel.pkl"}
+    assert_same_tables(sampled, out, files, EPFO, "query2box")
+
+
+def test_query2box_lists_are_written_as_published(sampled):
+    out = exported(sampled, "query2box")
+    for shape, task in (("2p", "2-chain"), ("ip", "inter-chain")):
+        listed = read_pickle(out / f"test_triples_{KEYS[shape]}.pkl")
+        known = read_pickle(out / f"test_ans_{KEYS[shape]}.pkl")
+        assert listed[0][-1] == task
+        query = (listed[0][0][:-1],) if shape == "2p" else listed[0][:-2]
+        assert query in known
+
+
+def test_the_neutral_layout_has_all_shapes(sampled):
+    out = exported(sampled, "neutral")
+    files = {"queries": "test-queries.parquet", "answers": "test-answers.parquet"}
+    assert_same_tables(sampled, out, files, [*EPFO, *NEGATION, "pni-exists"], "neutral")
+
+
+def test_json_lines_have_all_shapes(sampled):
+    out = exported(sampled, "json-lines")
+    first = json.loads((out / "test.jsonl").read_text().splitlines()[0])
+    assert list(first) == ["shape", "formula", "anchors", "relations", "easy", "hard", "retracted"]
+    files = {"queries": "test.jsonl"}
+    assert_same_tables(sampled, out, files, [*EPFO, *NEGATION, "pni-exists"], "neutral")
+
+
+def test_what_code_for_a_layout_cannot_rank_is_left_out(sampled, capsys):
+    for path in (sampled / "results" / "answers" / "toy-test").glob("*.parquet"):
+        table = read_answers(path)
+        for shape, rows in table.shapes.items():
+            if shape == "2i":
+                none = rows.hard._replace(
+                    offsets=rows.hard.offsets * 0, values=rows.hard.values[:0]
+                )
+                table.shapes[shape] = rows._replace(hard=none, links=rows.links[:0])
+        own = {k: v for k, v in table.metadata.items() if k not in ("observed", "full")}
+        write_answers(path, table.shapes, own)
+    exported(sampled, "beta-e")
+    assert "left out 2i: 4 queries have no hard answer" in capsys.readouterr().err
+
+
+def test_a_query_set_that_is_not_there_is_named(tmp_path, capsys):
+    arguments = ["none", "--graph", "toy", "--layout", "neutral", "--to", str(tmp_path / "out")]
+    graph = tmp_path / "results" / "graphs" / "toy"
+    graph.mkdir(parents=True)
+    assert main([*arguments, "--results", str(tmp_path / "results")]) == 1
+    assert "run the workflow for none first" in capsys.readouterr().err
