@@ -10,10 +10,12 @@ from clqa.errors import InputError
 from clqa.formulas import atoms, parse
 from clqa.graph_entries import complete_entry, local_files
 from clqa.metrics import metric
+from clqa.plans import plan
 from clqa.published_entries import check_published
 from clqa.shards import shards, size
 
 KINDS = ("graphs", "query_sets", "shapes", "models")
+PACKED = (".gz", ".xz", ".zip", ".tgz")  # files whose size says little
 WORDS = {"true": True, "false": False}  # from the command line they come as text
 
 
@@ -156,7 +158,7 @@ def read_run(config: dict, files: Iterable[str], folder: str, methods: Iterable[
             metric(identifier)
     for shape in settings["shapes"]:
         with _at(catalogues["shapes"].place(shape)):
-            parse(catalogues["shapes"].entries[shape])
+            plan(parse(catalogues["shapes"].entries[shape]))
     for entry in catalogues["query_sets"].entries.values():
         entry.setdefault("seed", settings["seed"])
     return Run(
@@ -244,14 +246,25 @@ def _shards(settings: dict, catalogues: dict[str, Catalogue]) -> dict[str, dict]
         if name in settings["query_sets"] and not shapes:
             place = catalogues["query_sets"].place(name)
             raise InputError(f"{place}.shapes: has none of the shapes of the run")
-        facts = catalogues["graphs"].entries[entry["graph"]].get("facts", {})
+        n_entities = _most_entities(catalogues["graphs"], entry["graph"])
         formulas = {shape: catalogues["shapes"].entries[shape] for shape in shapes}
         sizes = {
-            shape: _size(entry, shape, formula, facts.get("entities"))
-            for shape, formula in formulas.items()
+            shape: _size(entry, shape, formula, n_entities) for shape, formula in formulas.items()
         }
         found[name] = shards(sizes, settings["shards"])
     return found
+
+
+def _most_entities(graphs: Catalogue, graph: str) -> int | None:
+    """Entities of a graph, or no fewer than it can have; None if neither is known."""
+    entry = graphs.entries[graph]
+    if "entities" in entry.get("facts", {}):
+        return entry["facts"]["entities"]
+    files = [Path(file) for file in local_files(entry, graphs.folders[graph])]
+    if not files or any(file.suffix in PACKED or not file.is_file() for file in files):
+        return None
+    # A line has two entities at most, and six bytes at least.
+    return sum(file.stat().st_size for file in files) // 3
 
 
 def _size(entry: dict, shape: str, formula: str, n_entities: int | None) -> int | None:

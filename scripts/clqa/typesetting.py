@@ -45,7 +45,7 @@ def write_wide_table(folder: str | os.PathLike, table: WideTable) -> None:
 
 def markdown(table: WideTable) -> str:
     """A pipe table with the caption over it and what the marks mean under it."""
-    labels = ["model", *(column.label for column in table.columns)]
+    labels = ["model", *_labels(table)]
     lines = [
         f"**{table.caption}**",
         "",
@@ -63,7 +63,7 @@ def _row_of(cells: list[str]) -> str:
 
 def latex(table: WideTable) -> str:
     """A `tabular` with rules of the booktabs package."""
-    labels = ["model", *(_escaped(column.label) for column in table.columns)]
+    labels = ["model", *map(_escaped, _labels(table))]
     lines = [
         rf"% {table.caption}",
         *(f"% {remark}" for remark in _remarks(table)),
@@ -76,6 +76,14 @@ def latex(table: WideTable) -> str:
         texts = [rf"\textbf{{{_escaped(t)}}}" if best else _escaped(t) for t, best in cells]
         lines.append(" & ".join([_escaped(name), *texts]) + r" \\")
     return "\n".join([*lines, r"\bottomrule", r"\end{tabular}", ""])
+
+
+def _labels(table: WideTable) -> list[str]:
+    """Heads of the columns; with the band over them where they are not told apart otherwise."""
+    labels = [column.label for column in table.columns]
+    if len(set(labels)) == len(labels):
+        return labels
+    return [f"{column.band} {column.label}" for column in table.columns]
 
 
 def _escaped(text: str) -> str:
