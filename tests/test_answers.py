@@ -132,6 +132,12 @@ def test_an_observed_path_keeps_an_answer_easy(split, easy, hard):
     assert found.hard.values.tolist() == hard
 
 
+def test_an_answer_over_two_missing_edges_needs_two_links():
+    view, path = split_view(graph_of(13, 2, **CHAIN), "test"), plan(parse("r1(s1,e1)&r2(e1,f)"))
+    found = split_answers(path, view, [[7]], [[0, 1]])
+    assert missing_links(path, view, [[7]], [[0, 1]], found.hard).tolist() == [2]
+
+
 def test_a_triple_in_two_splits_is_observed():
     graph = graph_of(3, 1, train=[[0, 0, 1]], test=[[0, 0, 1], [0, 0, 2]])
     found = split_answers(plan(parse("r1(s1,f)")), split_view(graph, "test"), [[0]], [[0]])

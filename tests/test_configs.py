@@ -13,7 +13,7 @@ from document_config import documented
 
 ROOT = Path(__file__).resolve().parents[1]
 SCHEMAS = ROOT / "workflow" / "schemas"
-METHODS = sorted(path.stem for path in (ROOT / "scripts" / "models").glob("[!_]*.py"))
+METHODS = {path.stem: path for path in (ROOT / "scripts" / "models").glob("*.py")}
 DEFAULT = read_yaml(ROOT / "config" / "config.yaml")
 
 

@@ -1,6 +1,7 @@
 """Sampled queries keep every rule, judged by set-based references; determinism; shortfalls."""
 
 import itertools
+import json
 
 import numpy as np
 import pytest
@@ -11,11 +12,13 @@ import clqa.sampling
 import reference_answers
 from clqa.errors import InputError
 from clqa.formulas import parse, symbols
-from clqa.graphs import FULL, OBSERVED, make_graph
+from clqa.graphs import FULL, OBSERVED, make_graph, write_graph
 from clqa.judgements import REASONS, Rules
 from clqa.plans import groups, plan
+from clqa.query_sets import query_ids, read_queries
 from clqa.sampling import all_one_atom_queries, sample_queries, sampling_ground
 from clqa.walks import DRAWS
+from sample_queries import sample_queries as stage
 from strategies import edges, values_of
 from test_answers import graph_of
 
@@ -31,6 +34,8 @@ SHAPES = [
     "!(!r1(s1,f)&!r2(s2,f))",
     "r1(s1,f)&r2(e1,f)",
     "r1(f,e1)&r2(s1,e1)",
+    "r1(s1,f)&r2(s2,f)&r3(s3,f)",
+    "r1(s1,e1)&r2(e1,f)&r3(s2,f)",
 ]
 
 
@@ -71,20 +76,38 @@ def judged(graph, split, formula, anchors, relations):
     st.sampled_from(["valid", "test"]),
     st.sampled_from(DRAWS),
     st.sampled_from([1, 2, None]),
+    st.sampled_from([1, 3, None]),
+    st.sampled_from([1, None]),
     st.integers(1, 2),
 )
-def test_every_sampled_query_keeps_the_rules(seed, text, split, draw, cap, min_links):
+def test_every_sampled_query_keeps_the_rules(
+    seed, text, split, draw, max_hard, max_easy, max_retracted, min_links
+):
     graph, formula = random_graph(seed), parse(text)
     min_links = min(min_links, plan(formula).most_links)
-    found = sampled(
-        graph, text, tries=400, split=split, draw=draw, max_hard=cap, min_links=min_links
-    )
+    caps = {"max_hard": max_hard, "max_easy": max_easy, "max_retracted": max_retracted}
+    found = sampled(graph, text, tries=400, split=split, draw=draw, min_links=min_links, **caps)
+    ids = query_ids("g", formula, found.anchors, found.relations)
+    assert len(set(ids)) == len(ids)
     for anchors, relations in zip(found.anchors, found.relations, strict=True):
-        _, hard, retracted, links = judged(graph, split, formula, anchors, relations)
+        easy, hard, retracted, links = judged(graph, split, formula, anchors, relations)
         assert hard
-        assert cap is None or len(hard) <= cap
+        for answers, cap in zip((hard, easy, retracted), caps.values(), strict=True):
+            assert cap is None or len(answers) <= cap
         assert retracted or "negation" not in groups(formula)
         assert links >= min_links
+        atoms = list(zip(anchors, relations, strict=False))
+        if len(anchors) == len(relations) and "!" not in text:
+            assert len(set(atoms)) == len(atoms)
+
+
+def test_a_full_inference_query_may_be_drawn_over_observed_edges():
+    # 5 needs both missing edges from 0; the missing edge from 3 retracts 2. A walk finds this query
+    # only from 2, whose edges are observed.
+    graph = graph_of(6, 3, train=[[0, 0, 1], [1, 2, 2]], test=[[3, 1, 1], [0, 0, 4], [4, 2, 5]])
+    found = sampled(graph, "r1(s1,e1)&!r2(s2,e1)&r3(e1,f)", tries=5000, min_links=2)
+    assert found.anchors.tolist() == [[0, 3]]
+    assert found.relations.tolist() == [[0, 1, 2]]
 
 
 @pytest.mark.parametrize("text", [PATH, FORK, NEGATION])
@@ -126,6 +149,19 @@ def test_sampling_ends_and_reports_what_is_missing(text, count):
     assert found.tries == 5000
     assert sum(found.rejections.values()) == 5000 - count
     assert set(found.rejections) == set(REASONS)
+
+
+def test_the_stage_reports_what_is_missing(tmp_path):
+    paths = [tmp_path / name for name in ("graph.npz", "queries.parquet", "report.json")]
+    write_graph(paths[0], CHAIN)
+    shapes = {"1p": "r1(s1,f)", "2p": PATH, "3p": "r1(s1,e1)&r2(e1,e2)&r3(e2,f)"}
+    sampling = {**Rules()._asdict(), "count": 50, "tries": 40, "exhaustive": False, "quotas": None}
+    stage(*paths, shapes, sampling, "train", 0, "chain")
+    report = json.loads(paths[2].read_text())
+    assert [report[shape]["short"] for shape in shapes] == [47, 48, 49]
+    found = read_queries(paths[1]).shapes["2p"]
+    rows = {(int(a[0]), *map(int, r)) for a, r in zip(found.anchors, found.relations, strict=True)}
+    assert rows == {(0, 0, 0), (1, 0, 1)}
 
 
 def test_counts_below_a_hundred_are_met():
@@ -254,6 +290,17 @@ def test_the_name_of_a_shape_and_of_its_symbols_does_not_matter():
 def test_unknown_options_are_named(options, words):
     with pytest.raises(InputError, match=words):
         sampled(CHAIN, PATH, **options)
+
+
+def test_drawing_by_relations_meets_rare_relations_as_often_as_common_ones():
+    common = [[h, 0, t] for h in range(200) for t in (200, 201)]
+    graph = graph_of(204, 2, train=[*common, [202, 1, 203]])
+    options = {"count": 1000, "tries": 1000, "split": "train", "distinct_branches": False}
+    text = "r1(s1,f)&r2(s2,f)"
+    found = sampled(graph, text, draw="relations", **options)
+    # Half of all attempts start from the one edge of the rare relation: all but one repeat it.
+    assert 400 < found.rejections["duplicate_query"] < 600
+    assert any((found.relations == 1).all(axis=1))
 
 
 def test_an_empty_graph_gives_no_queries():

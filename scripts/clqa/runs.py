@@ -1,7 +1,7 @@
 """A run: its configuration and the catalogue entries that it names, checked as a whole."""
 
 import contextlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
@@ -9,6 +9,7 @@ from clqa.configs import Catalogue, read_catalogue, read_yaml, unknown_name, val
 from clqa.errors import InputError
 from clqa.formulas import atoms, parse
 from clqa.graph_entries import complete_entry, local_files
+from clqa.methods import check_settings
 from clqa.metrics import metric
 from clqa.plans import plan
 from clqa.published_entries import check_published
@@ -119,7 +120,7 @@ class Run(NamedTuple):
         return sorted({entry["valid"] for entry in entries if "valid" in entry})
 
 
-def read_run(config: dict, files: Iterable[str], folder: str, methods: Iterable[str]) -> Run:
+def read_run(config: dict, files: Iterable[str], folder: str, methods: Mapping[str, Path]) -> Run:
     """The run of a configuration.
 
     Parameters
@@ -131,8 +132,8 @@ def read_run(config: dict, files: Iterable[str], folder: str, methods: Iterable[
         run's must have a `name`.
     folder : path
         Where the workflow's own catalogues are; the schemas are in `../workflow/schemas` beside.
-    methods : names
-        The answering methods that there are.
+    methods : dict
+        The file of each answering method that there is.
 
     Raises
     ------
@@ -213,9 +214,11 @@ def _complete_graphs(graphs: Catalogue) -> None:
             graphs.entries[name] = complete_entry(name, entry)
 
 
-def _check_models(models: Catalogue, methods: Iterable[str]) -> None:
+def _check_models(models: Catalogue, methods: Mapping[str, Path]) -> None:
     for name, entry in models.entries.items():
         _check_names(f"{models.place(name)}.method", "methods", [entry["method"]], methods)
+        with _at(models.place(name)):
+            check_settings(methods[entry["method"]], entry["settings"])
 
 
 def _check_query_sets(catalogues: dict[str, Catalogue]) -> None:

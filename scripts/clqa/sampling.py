@@ -48,6 +48,7 @@ from clqa.walks import GROUNDED, Walk, Ways, plan_walk, walk, ways
 
 # Attempts made at a time.
 _BATCH = 1 << 14
+_MOST_MISSING = 0.7
 
 
 class Ground(NamedTuple):
@@ -131,7 +132,10 @@ def sample_queries(
         If an option has an unknown value or more missing links are asked for than the shape has.
     """
     shape = plan(formula)
-    share = rules.min_links / shape.most_links if rules.min_links > 1 else 0.0
+    share = 0.0
+    if rules.min_links > 1:
+        # Below 1, since other hops, negated ones above all, may well lie on observed edges.
+        share = min(_MOST_MISSING, rules.min_links / shape.most_links)
     attempts = plan_attempts(ground, formula, rules, stream, share)
     state = empty_state(attempts, count)
     accepted = done = 0

@@ -14,7 +14,7 @@ RUN = runs.read_run(
     config=config,
     files=workflow.configfiles,
     folder=os.path.relpath(ROOT / "config"),
-    methods=sorted(path.stem for path in (SCRIPTS / "models").glob("[!_]*.py")),
+    methods={path.stem: path for path in sorted((SCRIPTS / "models").glob("[!_]*.py"))},
 )
 TEMPLATE = os.path.relpath(ROOT / "workflow" / "report" / "report.html.j2")
 SHARDS = sorted({shard for shards in RUN.shards.values() for shard in shards})

@@ -1,0 +1,54 @@
+"""What an answering method declares, read from its source, so that nothing of it has to run."""
+
+import ast
+import os
+from pathlib import Path
+
+from clqa.errors import InputError
+
+
+def check_settings(path: str | os.PathLike, settings: dict) -> None:
+    """Refuse settings that the function `scores` of a method does not take.
+
+    Raises
+    ------
+    InputError
+        If a setting is unknown or missing, the inference graph is not possible, or the file has no
+        function `scores`.
+    """
+    tree = ast.parse(Path(path).read_text(encoding="utf-8"), filename=str(path))
+    functions = {node.name: node for node in tree.body if isinstance(node, ast.FunctionDef)}
+    if "scores" not in functions:
+        raise InputError(f"{path}: expected a function scores(graph, queries, ...)")
+    known, required = _parameters(functions["scores"].args)
+    graphs = _inference_graphs(tree)
+    for key in settings:
+        if key not in (*known, *["inference_graph"] * bool(graphs)):
+            names = ", ".join([*["inference_graph"] * bool(graphs), *known]) or "none"
+            raise InputError(f"settings: unknown key '{key}'; known are {names}")
+    for key in required:
+        if key not in settings:
+            raise InputError(f"settings: the key {key} is missing")
+    chosen = settings.get("inference_graph")
+    if chosen is not None and chosen not in graphs:
+        raise InputError(
+            f"settings.inference_graph: '{chosen}' is not possible; possible are "
+            f"{', '.join(graphs)}"
+        )
+
+
+def _parameters(arguments: ast.arguments) -> tuple[list[str], list[str]]:
+    """Names of the settings, and of those without a default."""
+    plain = [argument.arg for argument in arguments.args][2:]
+    without = len(plain) - len(arguments.defaults)
+    required = plain[: max(without, 0)]
+    for argument, default in zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True):
+        required += [argument.arg] if default is None else []
+    return plain + [argument.arg for argument in arguments.kwonlyargs], required
+
+
+def _inference_graphs(tree: ast.Module) -> tuple[str, ...]:
+    for node in tree.body:
+        if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "INFERENCE_GRAPHS":
+            return tuple(ast.literal_eval(node.value))
+    return ()

@@ -1,0 +1,35 @@
+"""Settings of methods, checked against their source."""
+
+from pathlib import Path
+
+import pytest
+
+from clqa.errors import InputError
+from clqa.methods import check_settings
+
+MODELS = Path(__file__).parents[1] / "scripts" / "models"
+
+
+@pytest.mark.parametrize(
+    ("method", "settings", "words"),
+    [
+        ("random", {"seed": 0, "seeed": 1}, "unknown key 'seeed'; known are seed"),
+        ("random", {}, "the key seed is missing"),
+        ("traversal", {"inference_graph": "full"}, "'full' is not possible; possible are"),
+        ("constant", {"inference_graph": "train"}, "unknown key 'inference_graph'"),
+    ],
+)
+def test_settings_that_do_not_fit_are_named(method, settings, words):
+    with pytest.raises(InputError, match=words):
+        check_settings(MODELS / f"{method}.py", settings)
+
+
+def test_a_method_without_scores_is_refused(tmp_path):
+    (tmp_path / "empty.py").write_text("def score():\n    pass\n")
+    with pytest.raises(InputError, match=r"empty.py: expected a function scores"):
+        check_settings(tmp_path / "empty.py", {})
+
+
+def test_settings_that_fit_are_taken():
+    check_settings(MODELS / "random.py", {"seed": 3})
+    check_settings(MODELS / "traversal.py", {"inference_graph": "train"})
