@@ -9,6 +9,7 @@ unless --force is given. Versions of the software are shown, not compared.
 
 import argparse
 import contextlib
+import signal
 import sys
 from pathlib import Path
 
@@ -84,4 +85,6 @@ def _tolerance(text: str) -> float:
 
 
 if __name__ == "__main__":
+    if hasattr(signal, "SIGPIPE"):
+        signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # `| head` ends it without a traceback
     sys.exit(main())

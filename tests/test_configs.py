@@ -60,6 +60,13 @@ def test_merge_keys_may_be_overridden(tmp_path):
     assert read_yaml(path) == {"a": {"x": 1}, "b": {"x": 2}}
 
 
+def test_a_catalogue_folder_that_is_not_there_is_named(tmp_path):
+    path = yaml_file(tmp_path, "name: mine\ncatalogues: [nowhere]\n")
+    changes = {"name": "mine", "catalogues": ["nowhere"]}
+    with pytest.raises(InputError, match="catalogues: no folder nowhere"):
+        read_run({**copy.deepcopy(DEFAULT), **changes}, [path], ROOT / "config", METHODS)
+
+
 # Schemas
 
 

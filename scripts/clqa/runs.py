@@ -143,6 +143,11 @@ def read_run(config: dict, files: Iterable[str], folder: str, methods: Mapping[s
     schemas = Path(folder).parent / "workflow" / "schemas"
     contents = {str(path): read_yaml(path) for path in files}
     settings = _settings(config, contents, read_yaml(schemas / "config.schema.yaml"))
+    for own in settings["catalogues"]:
+        if not Path(own).is_dir():
+            raise InputError(
+                f"{_source('catalogues', settings, contents)}: catalogues: no folder {own}"
+            )
     folders = [folder, *settings["catalogues"]]
     catalogues = {
         kind: read_catalogue(kind, folders, read_yaml(schemas / f"{kind}.schema.yaml"))
