@@ -10,6 +10,7 @@ from clqa.evaluation import evaluate
 from clqa.formulas import Formula, to_text
 from clqa.kernels import kernel
 from clqa.plans import Plan
+from clqa.programs import COMPLEMENT, PROJECT_NEGATED
 from clqa.randomness import mixed
 from clqa.sets import BOOLEAN, COST, FREE_OF_COST, collect, look_up, tally
 from clqa.trees import Anchor, Complement, Intersect, Node, Project, Unite
@@ -75,7 +76,7 @@ def check_rules(rules: Rules, formula: Formula, shape: Plan) -> None:
         value = getattr(rules, name)
         if value not in known:
             raise InputError(f"sampling option {name}: '{value}' is not one of {', '.join(known)}")
-    if rules.min_links > shape.most_links:
+    if rules.min_links > max(1, shape.most_links):
         raise InputError(
             f"sampling option min_links: {rules.min_links}, but answers of "
             f"'{to_text(formula)}' need {shape.most_links} links at most"
@@ -184,7 +185,7 @@ class Accepted(NamedTuple):
 
 def plan_judge(both: View, missing: View, shape: Plan, rules: Rules, orders: np.ndarray) -> Judge:
     """Prepare the judgement of a shape's queries."""
-    has_negation = not np.array_equal(shape.positive_program, shape.normal_program)
+    has_negation = np.isin(shape.normal_program[:, 0], (COMPLEMENT, PROJECT_NEGATED)).any()
     negation = rules.negation if has_negation else "any"
     caps = [cap(value) for value in (rules.max_hard, rules.max_easy, rules.max_retracted)]
     return Judge(

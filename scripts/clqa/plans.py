@@ -52,7 +52,7 @@ class Plan(NamedTuple):
     normal_program : (n_steps, 3) int32
         The same for the negation normal form, on which costs are defined.
     positive_program : (n_steps, 3) int32
-        The same with every negated branch of a conjunction left out.
+        The same with every negated branch left out.
     most_links : int
         Positive atoms of the formula, of the longest alternative where there are some: no answer
         needs more missing links.
@@ -208,16 +208,14 @@ def _distributed(link: Formula, rest: tuple[Formula, ...], free: frozenset[str])
 
 
 def _without_negations(node: Node) -> Node:
-    """The plan of a negation normal form with negated branches of intersections left out."""
+    """The plan of a negation normal form with its negated branches left out."""
     match node:
-        case Intersect(children):
+        case Intersect(children) | Unite(children):
             kept = [_without_negations(c) for c in children if not is_negated(c)]
-            if not kept:
-                return Everything()
-            return kept[0] if len(kept) == 1 else Intersect(tuple(kept))
-        case Unite(children):
-            return Unite(tuple(_without_negations(child) for child in children))
-        case Project(inner, _, _, True):
+            if len(kept) > 1:
+                return type(node)(tuple(kept))
+            return kept[0] if kept else Everything()
+        case Complement() | Project(_, _, _, True):
             return Everything()
         case Project(inner, relation, reverse, False):
             return Project(_without_negations(inner), relation, reverse)
