@@ -46,7 +46,7 @@ def sample_queries(
 
 def _sample_shape(ground, shape, formula, sampling, stream):
     count, tries = sampling.pop("count"), sampling.pop("tries")
-    exhaustive, quotas = sampling.pop("exhaustive"), sampling.pop("quotas")
+    exhaustive, quotas = sampling.pop("exhaustive"), sampling.pop("quotas", None)
     rules, selected, extra = Rules(**sampling), None, {}
     if exhaustive and plan(formula).n_relations == 1:
         found = clqa.sampling.all_one_atom_queries(ground, formula, rules)

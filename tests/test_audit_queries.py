@@ -12,7 +12,7 @@ from clqa.readings import other_reading
 from conftest import ROOT
 from download_graph import download_graph
 from published_files import imported, write_pickles, write_small_graph
-from split_answers import split_shard
+from split_answers import split_answers
 
 GRAPHS = read_yaml(ROOT / "config" / "graphs.yaml")
 SETS = read_yaml(ROOT / "config" / "query_sets.yaml")
@@ -22,7 +22,7 @@ ONE = ("e", ("r",))
 def audited(folder, split="test", graph=None):
     graph = graph or folder
     paths = [folder / f"{name}.parquet" for name in ("queries", "answers", "published")]
-    split_shard(graph / "graph.npz", paths[0], paths[1], split)
+    split_answers(graph / "graph.npz", paths[0], paths[1], split)
     audit_queries(
         *([path] for path in paths),
         graph / "graph.npz",

@@ -11,8 +11,8 @@ from clqa.query_sets import read_answers, read_queries, write_answers
 from clqa.tables import read_table
 from export_queries import main
 from published_files import SHAPES, imported, write_small_graph
-from sample_queries import sample_shard
-from split_answers import split_shard
+from sample_queries import sample_queries
+from split_answers import split_answers
 
 EPFO = ["1p", "2p", "3p", "2i", "3i", "ip", "pi", "2u", "up"]
 NEGATION = ["2in", "inp", "pni"]
@@ -40,11 +40,11 @@ def sampled(tmp_path):
         queries = tmp_path / "results" / "queries" / "toy-test" / f"{shard}.parquet"
         answers = tmp_path / "results" / "answers" / "toy-test" / f"{shard}.parquet"
         formulas = {shape: SHAPES[shape] for shape in shapes}
-        sample_shard(
+        sample_queries(
             graph / "graph.npz", queries, queries.with_suffix(".json"), formulas, sampling,
             "test", 0, "toy-test",
         )  # fmt: skip
-        split_shard(graph / "graph.npz", queries, answers, "test")
+        split_answers(graph / "graph.npz", queries, answers, "test")
     return tmp_path
 
 
@@ -59,7 +59,7 @@ def assert_same_tables(folder, out, files, shapes, layout):
     again = folder / "again"
     again.mkdir()
     imported(again, out, files, shapes, layout=layout, graph=graph)
-    split_shard(graph / "graph.npz", again / "queries.parquet", again / "answers.parquet", "test")
+    split_answers(graph / "graph.npz", again / "queries.parquet", again / "answers.parquet", "test")
     found = read_queries(again / "queries.parquet").shapes
     answers = read_answers(again / "answers.parquet").shapes
     published, _ = read_table(again / "published.parquet")

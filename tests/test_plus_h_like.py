@@ -7,8 +7,8 @@ import numpy as np
 
 from clqa.graphs import write_graph
 from clqa.query_sets import read_answers, read_queries
-from sample_queries import sample_shard
-from split_answers import split_shard
+from sample_queries import sample_queries
+from split_answers import split_answers
 from test_sampling import FORK, PATH, random_graph
 
 SHAPES = {"1p": "r1(s1,f)", "2p": PATH, "2i": FORK}
@@ -24,8 +24,8 @@ SAMPLING = {
 def test_the_selected_answers_are_the_hard_ones_in_the_tables(tmp_path: Path):
     paths = [tmp_path / name for name in ("graph.npz", "queries.parquet", "report.json", "answers")]
     write_graph(paths[0], random_graph(3, n_entities=60, n_forward=4, n_edges=500))
-    sample_shard(*paths[:3], SHAPES, SAMPLING, "test", 0, "q")
-    split_shard(paths[0], paths[1], paths[3], "test")
+    sample_queries(*paths[:3], SHAPES, SAMPLING, "test", 0, "q")
+    split_answers(paths[0], paths[1], paths[3], "test")
     report = json.loads(paths[2].read_text())
     assert report["2p"]["classes"] == {"1p": 20, "2p": 20}
     assert report["2i"] | {"rejections": 0, "tries": 0} == {
