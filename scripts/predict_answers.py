@@ -68,6 +68,10 @@ def _all_batches(queries: QueryTable, answers, n_entities, chunk_bytes) -> Itera
         full = None
         if shape in answers:
             known = answers[shape]
+            if known.query_ids.tolist() != part.query_ids.tolist():
+                raise InputError(
+                    f"answers of {shape}: not in the order of the queries; split again"
+                )
             full = full_only(known.easy, known.hard, known.retracted)
         formula = parse(queries.metadata["formulas"][shape])
         whole = QueryBatch(plan(formula), part.query_ids, part.anchors, part.relations, full)

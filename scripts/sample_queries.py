@@ -48,7 +48,7 @@ def _sample_shape(ground, shape, formula, sampling, stream):
     count, tries = sampling.pop("count"), sampling.pop("tries")
     exhaustive, quotas = sampling.pop("exhaustive"), sampling.pop("quotas", None)
     rules, selected, extra = Rules(**sampling), None, {}
-    if exhaustive and plan(formula).n_relations == 1:
+    if exhaustive and clqa.sampling.is_one_atom(formula):
         found = clqa.sampling.all_one_atom_queries(ground, formula, rules)
         count = len(found.anchors)
         if quotas is not None:

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 import reference_answers
 from clqa.adjacencies import graph_view, split_view
 from clqa.answers import answer_sets, missing_links, split_answers
+from clqa.errors import InputError
 from clqa.formulas import parse
 from clqa.graphs import FULL, OBSERVED, make_graph
 from clqa.plans import plan
@@ -136,6 +137,22 @@ def test_an_answer_over_two_missing_edges_needs_two_links():
     view, path = split_view(graph_of(13, 2, **CHAIN), "test"), plan(parse("r1(s1,e1)&r2(e1,f)"))
     found = split_answers(path, view, [[7]], [[0, 1]])
     assert missing_links(path, view, [[7]], [[0, 1]], found.hard).tolist() == [2]
+
+
+@pytest.mark.parametrize(
+    ("anchors", "relations", "words"),
+    [
+        ([[3]], [[0]], "anchors: the id 3 is not below 3"),
+        ([[-1]], [[0]], "anchors: the id -1 is not below 3"),
+        ([[0]], [[10**6]], "relations: the id 1000000 is not below 1"),
+        ([[0, 1]], [[0]], "anchors: expected 1 columns"),
+        ([[0], [1]], [[0]], "2 rows of anchors but 1 of relations"),
+    ],
+)
+def test_queries_of_another_graph_are_refused(anchors, relations, words):
+    view = graph_view(graph_of(3, 1, train=[[0, 0, 1]]), ("train",))
+    with pytest.raises(InputError, match=words):
+        answer_sets(plan(parse("r1(s1,f)")), view, anchors, relations)
 
 
 def test_a_triple_in_two_splits_is_observed():

@@ -60,6 +60,19 @@ def test_merge_keys_may_be_overridden(tmp_path):
     assert read_yaml(path) == {"a": {"x": 1}, "b": {"x": 2}}
 
 
+def test_a_shape_may_not_have_the_name_of_a_group(tmp_path):
+    yaml_file(tmp_path, "EPFO: r1(s1,f)\n", "shapes.yaml")
+    path = yaml_file(tmp_path, f"name: mine\ncatalogues: ['{tmp_path}']\nshapes: [EPFO]\n")
+    changes = {"name": "mine", "catalogues": [str(tmp_path)], "shapes": ["EPFO"]}
+    with pytest.raises(InputError, match="'EPFO' is the name of a group"):
+        read_run({**copy.deepcopy(DEFAULT), **changes}, [path], ROOT / "config", METHODS)
+
+
+def test_a_number_with_a_point_is_no_integer():
+    with pytest.raises(InputError, match="seed"):
+        read_run({**copy.deepcopy(DEFAULT), "seed": 1.0}, [], ROOT / "config", METHODS)
+
+
 def test_a_catalogue_folder_that_is_not_there_is_named(tmp_path):
     path = yaml_file(tmp_path, "name: mine\ncatalogues: [nowhere]\n")
     changes = {"name": "mine", "catalogues": ["nowhere"]}

@@ -113,6 +113,13 @@ def test_symmetries_of_shapes(shape, count):
     assert len(canonical(parse(SHAPES[shape]))[1]) == count
 
 
+@pytest.mark.parametrize("n", [12, 40])
+def test_too_many_like_branches_are_refused_at_once(n):
+    formula = parse("&".join(f"r{i}(s{i},f)" for i in range(1, n + 1)))
+    with pytest.raises(InputError, match="too many like branches"):
+        canonical(formula)
+
+
 def test_shapes_of_the_catalogue_are_all_different():
     texts = [canonical(parse(text))[0] for text in SHAPES.values()]
     assert len(set(texts)) == len(texts) == 20

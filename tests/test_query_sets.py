@@ -23,7 +23,7 @@ from clqa.query_sets import (
     write_queries,
 )
 from clqa.ragged import ragged
-from clqa.tables import write_table
+from clqa.tables import read_table, write_table
 from strategies import formulas, groundings
 
 FORMULAS = {"up": "(r1(s1,e1)|r2(s2,e1))&r3(e1,f)", "1p": "r1(s1,f)", "2p": "r1(s1,e1)&r2(e1,f)"}
@@ -33,7 +33,6 @@ METADATA = {
     "n_entities": 9,
     "split": "test",
     "formulas": FORMULAS,
-    "queries": "q",
 }
 
 
@@ -49,6 +48,19 @@ SHAPES = {
     "1p": batch("1p", [7, 2]),
     "2p": batch("2p"),
 }
+
+
+METADATA["queries"] = set_hash(name for batch in SHAPES.values() for name in batch.query_ids)
+
+
+@pytest.mark.parametrize("rows", [[0, 1], [0, 1, 2, 2], [0, 2, 1]])
+def test_rows_that_are_missing_repeated_or_shuffled_are_refused(tmp_path, rows):
+    path = tmp_path / "queries.parquet"
+    write_queries(path, SHAPES, METADATA, source="sampled")
+    table, metadata = read_table(path)
+    write_table(path, table.take(rows), metadata)
+    with pytest.raises(InputError, match=r"queries.parquet: rows"):
+        read_queries(path)
 
 
 def test_queries_come_back_in_the_order_of_the_file(tmp_path):

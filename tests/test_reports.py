@@ -9,7 +9,7 @@ import pytest
 
 from assemble_report import assemble_report
 from clqa.averages import shape_average
-from clqa.diffs import METRICS_KEYS
+from clqa.diffs import METRICS_KEYS, compare_results
 from clqa.errors import InputError
 from clqa.files import sha256_of
 from clqa.fingerprints import FIELDS, fingerprint
@@ -466,6 +466,17 @@ def test_a_run_with_optimistic_ties_alone_can_be_shown(tmp_path):
     assert "1 is always first, and lower is better" in given["path_to_report"].read_text()
 
 
+def test_runs_that_show_another_metric_or_policy_first_have_no_changed_numbers(tmp_path):
+    folders = []
+    for side, change in (("a", {}), ("b", {"ties": ["optimistic", "pessimistic"]})):
+        settings = configuration() | {"ties": ["pessimistic", "optimistic"]} | change
+        given = write_run(tmp_path / side, settings)
+        assemble_report(**given)
+        folders.append(given["path_to_metrics"].parent)
+    diff = compare_results(*folders, force=True)
+    assert diff["changed"] == []
+
+
 def test_query_sets_may_have_different_shapes(tmp_path):
     one = write_run(tmp_path, configuration(("toy-test",), shapes=("1p", "2in")))
     other = write_run(tmp_path, configuration(("more-test",), shapes=("2p", "2u")))
@@ -476,9 +487,18 @@ def test_query_sets_may_have_different_shapes(tmp_path):
     given["run"] = configuration(("toy-test", "more-test"), shapes=("1p", "2p", "2u", "2in"))
     assemble_report(**given)
     header = (given["path_to_tables"] / "mrr-more-test.tsv").read_text().split("\n", 1)[0]
-    assert header.split("\t") == ["stratum", "model", "2p", "2u", "EPFO"]
+    assert header.split("\t") == [
+        "metric",
+        "ties",
+        "filter",
+        "stratum",
+        "model",
+        "2p",
+        "2u",
+        "EPFO",
+    ]
     header = (given["path_to_tables"] / "overview.tsv").read_text().split("\n", 1)[0]
-    assert header.split("\t")[2:] == ["toy-test EPFO", "toy-test negation", "more-test EPFO"]
+    assert header.split("\t")[5:] == ["toy-test EPFO", "toy-test negation", "more-test EPFO"]
 
 
 # Rounding

@@ -190,6 +190,29 @@ def test_the_list_of_one_atom_queries_equals_the_definition(text, cap):
     assert list(rows) == expected
 
 
+def test_listed_queries_cannot_need_more_links_than_one():
+    ground = sampling_ground(CHAIN, "train")
+    with pytest.raises(InputError, match=r"min_links: 2, but answers of .* need 1 links at most"):
+        all_one_atom_queries(ground, parse("r1(s1,f)"), Rules(min_links=2))
+
+
+def test_queries_without_hard_answers_may_be_asked_for_together_with_links():
+    options = {"require_hard": False, "min_links": 2, "negation": "any"}
+    assert len(sampled(random_graph(1), PATH, **options).anchors)
+
+
+@pytest.mark.parametrize("draw", ["relations", "edges"])
+@pytest.mark.parametrize("text", ["r1(s1,e1)&r2(f,e1)", "r1(f,s1)"])
+def test_a_drawn_edge_leads_to_an_answer_when_walked_from_its_head(draw, text):
+    graph, formula = random_graph(3), parse(text)
+    found = sampled(graph, text, draw=draw, split="train", tries=500, require_hard=False)
+    assert len(found.anchors)
+    for anchors, relations in zip(found.anchors, found.relations, strict=True):
+        _, hard, _, _ = judged(graph, "train", formula, anchors, relations)
+        assert hard
+        assert len(relations) == 1 or relations[0] != relations[1]
+
+
 def test_a_longer_shape_is_not_listed_in_full():
     with pytest.raises(InputError, match="one atom"):
         all_one_atom_queries(sampling_ground(CHAIN, "train"), parse(PATH), Rules())

@@ -32,6 +32,7 @@ ANSWERS = AnswerTable(
 )
 RANKS = pa.table(
     {
+        "query_id": ["a", "a", "b"] * 2,
         "answer": np.array([1, 2, 3] * 2, np.int32),
         "filter": pa.array(["observed-and-full"] * 3 + ["full-only"] * 3).dictionary_encode(),
         "greater": np.array([1, 3, 0] * 2, np.int32),
@@ -123,6 +124,12 @@ def test_ranks_of_other_answers_are_refused():
     other = SimpleNamespace(shapes={"2p": ANSWERS.shapes["2p"]})
     with pytest.raises(InputError, match="not of these answers"):
         query_scores(RANKS, other, METRICS, TIES, FILTERS)
+
+
+def test_ranks_of_other_queries_are_refused():
+    swapped = RANKS.set_column(0, "query_id", pa.array(["b", "a", "a"] * 2))
+    with pytest.raises(InputError, match="not of these answers"):
+        query_scores(swapped, ANSWERS, METRICS, TIES, FILTERS)
 
 
 def shard(shape, graph="g"):

@@ -71,7 +71,7 @@ def missing_links(
     links : (len(hard.values),) uint8
         Aligned with `hard.values`.
     """
-    anchors, relations = as_rows(anchors), as_rows(relations)
+    anchors, relations = _checked(plan, view, anchors, relations)
     work = scratch(view.n_entities, plan.normal_program)
     values = np.empty(len(hard.values), np.uint8)
     _look_up_batch(view, work, plan.normal_program, anchors, relations, *hard, values, COST)
@@ -110,12 +110,32 @@ def _from_keys(keys: np.ndarray, bound: int, n_rows: int) -> Ragged:
     return Ragged(offsets, (keys % bound).astype(np.int32))
 
 
+def _checked(plan: Plan, view: View, anchors, relations) -> tuple[np.ndarray, np.ndarray]:
+    """Anchors and relations as the kernels need them; ids outside of the graph are refused."""
+    n_relations = len(view.tails.relations) - 1
+    found = []
+    for name, columns, width, most in (
+        ("anchors", anchors, plan.n_constants, view.n_entities),
+        ("relations", relations, plan.n_relations, n_relations),
+    ):
+        rows = as_rows(columns)
+        if rows.ndim != 2 or rows.shape[1] != width:
+            raise InputError(f"{name}: expected {width} columns, found the shape {rows.shape}")
+        if rows.size and (rows.min() < 0 or rows.max() >= most):
+            wrong = rows[(rows < 0) | (rows >= most)][0]
+            raise InputError(f"{name}: the id {wrong} is not below {most}; not of this graph")
+        found.append(rows)
+    if len(found[0]) != len(found[1]):
+        raise InputError(f"{len(found[0])} rows of anchors but {len(found[1])} of relations")
+    return found[0], found[1]
+
+
 def as_rows(columns: np.ndarray) -> np.ndarray:
     return np.ascontiguousarray(columns, dtype=np.int32)
 
 
 def _collected(plan, view, anchors, relations, selections) -> list[Ragged]:
-    anchors, relations = as_rows(anchors), as_rows(relations)
+    anchors, relations = _checked(plan, view, anchors, relations)
     work = scratch(view.n_entities, plan.program)
     n_queries, n_sets = len(anchors), len(selections)
     room = max(_CHUNK, 2 * view.n_entities + 2)

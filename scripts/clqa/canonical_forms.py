@@ -2,6 +2,8 @@
 
 import functools
 import itertools
+import math
+from collections import Counter
 from collections.abc import Iterator
 
 import numpy as np
@@ -34,9 +36,10 @@ def canonical(formula: Formula) -> tuple[str, np.ndarray]:
     own = symbols(formula, "s") + symbols(formula, "r")
     column = {symbol: place for place, symbol in enumerate(own)}
     best, orders = None, {}
-    for number, ordered in enumerate(_orders(formula, _colours(formula))):
-        if number >= _MANY_ORDERS:
-            raise InputError(f"formula '{to_text(formula)}': too many like branches to order them")
+    colours = _colours(formula)
+    if _n_orders(formula, colours) > _MANY_ORDERS:
+        raise InputError(f"formula '{to_text(formula)[:80]}': too many like branches to order them")
+    for ordered in _orders(formula, colours):
         sequence = symbols(ordered, "s") + symbols(ordered, "r")
         text = to_text(renamed(ordered, _fresh_names(ordered)))
         if best is None or text < best:
@@ -99,6 +102,19 @@ def _key(formula: Formula, colours: dict) -> str:
         case And(parts) | Or(parts):
             sign = "&" if isinstance(formula, And) else "|"
             return f"({sign.join(sorted(_key(part, colours) for part in parts))})"
+
+
+def _n_orders(formula: Formula, colours: dict) -> int:
+    """How many formulas `_orders` gives."""
+    match formula:
+        case Atom():
+            return 1
+        case Not(inner):
+            return _n_orders(inner, colours)
+        case And(parts) | Or(parts):
+            alike = Counter(_key(part, colours) for part in parts).values()
+            inside = math.prod(_n_orders(part, colours) for part in parts)
+            return math.prod(map(math.factorial, alike)) * inside
 
 
 def _orders(formula: Formula, colours: dict) -> Iterator[Formula]:

@@ -45,6 +45,15 @@ class _StrictLoader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):
         return super().construct_mapping(node, deep)
 
 
+# A number with a point is no integer here: 1.0 would name another random stream than 1.
+_Validator = jsonschema.validators.extend(
+    jsonschema.Draft202012Validator,
+    type_checker=jsonschema.Draft202012Validator.TYPE_CHECKER.redefine(
+        "integer", lambda _, value: isinstance(value, int) and not isinstance(value, bool)
+    ),
+)
+
+
 def read_yaml(path: str | os.PathLike) -> dict:
     """Content of a YAML file that holds a mapping; an empty file holds an empty one.
 
@@ -76,7 +85,7 @@ def validated(content: dict, schema: dict, source: str) -> dict:
     InputError
         If the content does not fit the schema; `source` is what the message calls it.
     """
-    validator = jsonschema.Draft202012Validator(schema)
+    validator = _Validator(schema)
     error = jsonschema.exceptions.best_match(validator.iter_errors(content))
     if error is not None:
         raise InputError(f"{source}: {explanation(error)}")
@@ -174,7 +183,7 @@ def _filled(content: object, schema: dict, root: dict) -> object:
 
 def _fitting(content: object, schema: dict, root: dict) -> list[dict]:
     alternatives = (*schema.get("oneOf", ()), *schema.get("anyOf", ()))
-    validator = jsonschema.Draft202012Validator(root)
+    validator = _Validator(root)
     return [part for part in alternatives if validator.evolve(schema=part).is_valid(content)][:1]
 
 

@@ -288,7 +288,7 @@ def judge_answers(judge, work, room, anchors, relations):
         return _MANY_RETRACTED
     if judge.negation == 0 and retracted == 0:
         return _NOTHING_RETRACTED
-    if judge.min_links > 1 and _few_links(judge, work, room, anchors, relations, hard):
+    if judge.min_links > 1 and hard > 0 and _few_links(judge, work, room, anchors, relations, hard):
         return _FEW_LINKS
     if judge.negation == 1:
         evaluate(graphs, work, judge.positive_program, anchors, relations, mode)

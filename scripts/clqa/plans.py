@@ -235,6 +235,9 @@ def _most_links(node: Node) -> int:
             return 0
 
 
+GROUP_NAMES = ("EPFO", "negation", "chain", "intersection", "union", "conjunctive")
+
+
 def groups(formula: Formula) -> tuple[str, ...]:
     """Families that a shape belongs to, from its formula in negation normal form.
 
@@ -248,12 +251,5 @@ def groups(formula: Formula) -> tuple[str, ...]:
     union = any(isinstance(node, Unite) for node in nodes)
     intersection = any(isinstance(node, Intersect) for node in nodes)
     chain = not (negation or union or intersection)
-    marks = {
-        "EPFO": not negation,
-        "negation": negation,
-        "chain": chain,
-        "intersection": intersection,
-        "union": union,
-        "conjunctive": not (negation or union),
-    }
-    return tuple(name for name, holds in marks.items() if holds)
+    holds = (not negation, negation, chain, intersection, union, not (negation or union))
+    return tuple(name for name, held in zip(GROUP_NAMES, holds, strict=True) if held)

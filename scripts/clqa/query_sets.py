@@ -165,7 +165,7 @@ def read_queries(path: str | os.PathLike) -> QueryTable:
     table, metadata = read_table(path)
     _need_columns(path, table, ("query_id", "shape", "anchors", "relations"))
     shapes = {}
-    for shape, rows in _by_shape(table, metadata):
+    for shape, rows in _by_shape(path, table, metadata):
         formula = parse(metadata["formulas"][shape])
         shapes[shape] = Queries(
             rows["query_id"].to_numpy(zero_copy_only=False),
@@ -204,7 +204,7 @@ def read_answers(path: str | os.PathLike) -> AnswerTable:
     table, metadata = read_table(path)
     _need_columns(path, table, ("query_id", "shape", "easy", "hard", "retracted", "links"))
     shapes = {}
-    for shape, rows in _by_shape(table, metadata):
+    for shape, rows in _by_shape(path, table, metadata):
         shapes[shape] = Answers(
             rows["query_id"].to_numpy(zero_copy_only=False),
             *(_read_ragged(rows, name) for name in ("easy", "hard", "retracted")),
@@ -219,9 +219,11 @@ def _need_columns(path, table: pa.Table, names: tuple[str, ...]) -> None:
         raise InputError(f"{path}: a table without the column '{missing[0]}'; make it again")
 
 
-def _by_shape(table: pa.Table, metadata: dict):
+def _by_shape(path, table: pa.Table, metadata: dict):
     """Rows of each shape of the metadata, in its order; a file keeps a shape's rows together."""
     table = table.combine_chunks()
+    if set_hash(map(str, table["query_id"].to_pylist())) != metadata["queries"]:
+        raise InputError(f"{path}: rows are missing, repeated or foreign; delete it and run again")
     names, lengths = [], []
     if table.num_rows:
         runs = pc.run_end_encode(table["shape"].cast(pa.string()).chunk(0))
@@ -229,6 +231,8 @@ def _by_shape(table: pa.Table, metadata: dict):
         lengths = np.diff(runs.run_ends.to_numpy(), prepend=0).tolist()
     places, start = {}, 0
     for name, length in zip(names, lengths, strict=True):
+        if name in places or name not in metadata["formulas"]:
+            raise InputError(f"{path}: rows of the shape {name} stand apart or are not declared")
         places[name] = (start, length)
         start += length
     for shape in metadata["formulas"]:

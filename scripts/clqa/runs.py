@@ -11,7 +11,7 @@ from clqa.formulas import atoms, parse
 from clqa.graph_entries import complete_entry, local_files
 from clqa.methods import check_settings
 from clqa.metrics import metric
-from clqa.plans import plan
+from clqa.plans import GROUP_NAMES, plan
 from clqa.published_entries import check_published
 from clqa.shards import shards, size
 
@@ -164,6 +164,8 @@ def read_run(config: dict, files: Iterable[str], folder: str, methods: Mapping[s
             metric(identifier)
     for shape in settings["shapes"]:
         with _at(catalogues["shapes"].place(shape)):
+            if shape in GROUP_NAMES:
+                raise InputError(f"'{shape}' is the name of a group of shapes; choose another")
             plan(parse(catalogues["shapes"].entries[shape]))
     for entry in catalogues["query_sets"].entries.values():
         entry.setdefault("seed", settings["seed"])

@@ -225,17 +225,24 @@ def reasons(state: Accepted) -> dict[str, int]:
     return dict(zip(REASONS, state.rejections.tolist(), strict=True))
 
 
+def is_one_atom(formula: Formula) -> bool:
+    """Whether a shape is one atom that starts at a constant, so that its queries can be listed."""
+    root = plan(formula).root
+    return isinstance(root, Project) and isinstance(root.inner, Anchor) and not root.negated
+
+
 def all_one_atom_queries(ground: Ground, formula: Formula, rules: Rules) -> Sampled:
     """Every query of a shape of one atom that keeps the rules, in order of anchor and relation.
 
     Raises
     ------
     InputError
-        If the formula has more than one atom.
+        If the formula has more than one atom, or more missing links are asked for than one.
     """
-    root = plan(formula).root
-    if not (isinstance(root, Project) and isinstance(root.inner, Anchor) and not root.negated):
+    if not is_one_atom(formula):
         raise InputError(f"formula '{to_text(formula)}': only a shape of one atom is exhaustive")
+    check_rules(rules, formula, plan(formula))
+    root = plan(formula).root
     near = ground.both.heads if root.reverse else ground.both.tails
     starts = row_places(near.rows)
     observed = np.append(0, np.cumsum(near.edges & 1))

@@ -84,7 +84,10 @@ def _counts(ranks: pa.Table, answers: AnswerTable, rule: str) -> tuple[np.ndarra
     part = ranks.filter(pc.equal(ranks["filter"].cast(pa.string()), rule))
     hard = [found.hard.values for found in answers.shapes.values()]
     hard = np.concatenate([np.empty(0, np.int32), *hard])
-    if not np.array_equal(part["answer"].to_numpy(), hard):
+    owners = [np.repeat(a.query_ids, a.hard.lengths()) for a in answers.shapes.values()]
+    owners = np.concatenate([np.empty(0, object), *owners])
+    same = np.array_equal(part["query_id"].to_numpy(zero_copy_only=False), owners)
+    if not same or not np.array_equal(part["answer"].to_numpy(), hard):
         known = ", ".join(sorted(set(ranks["filter"].cast(pa.string()).to_pylist())))
         raise InputError(
             f"ranks under the filter {rule}: not of these answers (it has {known}); rank again"

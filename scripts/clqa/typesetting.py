@@ -35,8 +35,12 @@ def write_tables(
 def write_wide_table(folder: str | os.PathLike, table: WideTable) -> None:
     """Write a table as `<name>.tsv` (values as stored), `.md` and `.tex` (as shown)."""
     folder = Path(folder)
-    columns = ["stratum", "model", *(column.name for column in table.columns)]
-    lines = ([line.stratum, line.model, *(c.value for c in line.cells)] for line in table.lines)
+    columns = ["metric", "ties", "filter", "stratum", "model"]
+    columns += [column.name for column in table.columns]
+    lines = (
+        [*table.measured, line.stratum, line.model, *(cell.value for cell in line.cells)]
+        for line in table.lines
+    )
     write_tsv(folder / f"{table.name}.tsv", columns, lines)
     for suffix, typeset in ((".md", markdown), (".tex", latex)):
         with replacing(folder / f"{table.name}{suffix}") as temporary:

@@ -143,7 +143,8 @@ def walk(inputs, random, registers, grounding, n_constants):
             kind = below(random, len(inputs.edge_starts) - 1)
             first, last = inputs.edge_starts[kind], inputs.edge_starts[kind + 1]
         forced = first + below(random, last - first)
-        registers[0] = inputs.edges[forced, 2]
+        # The first step starts from the answer, which is the edge's tail, or its head in reverse.
+        registers[0] = inputs.edges[forced, 0 if inputs.steps[0, 4] else 2]
     for k in range(len(inputs.steps)):
         step = inputs.steps[k]
         if step[0] == _FIX:
@@ -153,10 +154,9 @@ def walk(inputs, random, registers, grounding, n_constants):
             grounding[step[2]] = registers[step[1]]
             continue
         column = n_constants + step[2]
-        if forced >= 0 and step[4] == 0:
+        if k == 0 and forced >= 0:
             grounding[column] = inputs.edges[forced, 1]
-            registers[step[3]] = inputs.edges[forced, 0]
-            forced = np.int64(-1)
+            registers[step[3]] = inputs.edges[forced, 2 if step[4] else 0]
             continue
         outcome = _draw_neighbour(inputs, random, registers, grounding, step, column, n_constants)
         if outcome != GROUNDED:

@@ -40,12 +40,17 @@ class Line(NamedTuple):
 
 
 class WideTable(NamedTuple):
-    """A table with a file name; `caption` says in one sentence what its numbers are."""
+    """A table with a file name; `caption` says in one sentence what its numbers are.
+
+    `measured` are the metric, tie policy and filter of the numbers, or of those that others are set
+    beside.
+    """
 
     name: str
     caption: str
     columns: tuple[Column, ...]
     lines: tuple[Line, ...]
+    measured: tuple[str, str, str]
 
 
 def headline(scope: Scope, metric_id: str | None = None) -> WideTable:
@@ -56,7 +61,8 @@ def headline(scope: Scope, metric_id: str | None = None) -> WideTable:
     lines = _lines(
         scope, columns, lambda model, column: found_row(scope, model, column, metric=name)
     )
-    return WideTable(f"{name}-{scope.queries}", caption, columns, tuple(lines))
+    measured = (name, scope.ties, scope.filter)
+    return WideTable(f"{name}-{scope.queries}", caption, columns, tuple(lines), measured)
 
 
 def by_links(scope: Scope) -> WideTable:
@@ -72,7 +78,8 @@ def by_links(scope: Scope) -> WideTable:
         )
     name = metric_name(scope.metric)
     caption = f"{name} on {scope.queries} by number of missing links"
-    return WideTable(f"links-{scope.queries}", caption, columns, tuple(lines))
+    measured = (scope.metric, scope.ties, scope.filter)
+    return WideTable(f"links-{scope.queries}", caption, columns, tuple(lines), measured)
 
 
 def tie_rates(scope: Scope) -> WideTable:
@@ -88,7 +95,8 @@ def tie_rates(scope: Scope) -> WideTable:
         marked = (_marked(scope, cell, spread(scope, line.model, column)) for cell, column in cells)
         lines.append(line._replace(cells=tuple(marked)))
     caption = f"Share of hard answers tied with a candidate on {scope.queries}"
-    return WideTable(f"ties-{scope.queries}", caption, columns, tuple(lines))
+    measured = ("tie_rate", "", scope.filter)
+    return WideTable(f"ties-{scope.queries}", caption, columns, tuple(lines), measured)
 
 
 def spread(scope: Scope, model: str, column: Column) -> float | None:
@@ -137,7 +145,9 @@ def effects(scope: Scope) -> WideTable:
 
     lines = _lines(scope, tuple(wanted), find, compete=False)
     caption = f"{metric_name(scope.metric)} on {scope.queries} under other protocols"
-    return WideTable(f"protocols-{scope.queries}", caption, tuple(wanted), tuple(lines))
+    measured = (scope.metric, scope.ties, scope.filter)
+    name = f"protocols-{scope.queries}"
+    return WideTable(name, caption, tuple(wanted), tuple(lines), measured)
 
 
 def overview(scopes: Sequence[Scope]) -> WideTable:
@@ -153,8 +163,10 @@ def overview(scopes: Sequence[Scope]) -> WideTable:
         return found_row(scope, model, average)
 
     lines = _lines(scopes[0], tuple(wanted), find)
-    caption = f"Average {metric_name(scopes[0].metric)} on all query sets"
-    return WideTable("overview", caption, tuple(wanted), tuple(lines))
+    first = scopes[0]
+    caption = f"Average {metric_name(first.metric)} on all query sets"
+    measured = (first.metric, first.ties, first.filter)
+    return WideTable("overview", caption, tuple(wanted), tuple(lines), measured)
 
 
 def _protocols(scope: Scope) -> list[tuple[str, str]]:
