@@ -99,6 +99,52 @@ def test_many_answers_out_of_order_come_out_sorted():
     assert answers_of("r1(s1,e1)&r2(e1,f)", graph, ("train",), [0], [0, 1]) == expected
 
 
+def test_paths_and_meets_over_rows_of_every_size_equal_joins():
+    """Few members of a large relation, many of a small one, rows of one edge and of hundreds."""
+    rng = np.random.default_rng(5)
+    n = 4000
+    heads = np.concatenate([rng.integers(0, n, 3000), np.repeat(np.arange(0, 60, 7), 400)])
+    triples = np.column_stack(
+        [heads, rng.integers(0, 4, len(heads)) ** 2 // 3, rng.integers(0, n, len(heads))]
+    )
+    triples[:300, 2] = triples[:300, 0] // 50
+    parts = np.split(triples, [len(triples) * 3 // 4])
+    graph = graph_of(n, 4, train=parts[0], test=parts[1])
+    near = {"observed": {}, "full": {}}
+    for name, splits in (("observed", ("train",)), ("full", ("train", "test"))):
+        for h, r, t in edges(graph, splits):
+            near[name].setdefault((h, r), set()).add(t)
+
+    def after(name, members, relation):
+        return set().union(*(near[name].get((v, relation), ()) for v in members))
+
+    def path(name, a, r):
+        return after(name, after(name, after(name, [a[0]], r[0]), r[1]), r[2])
+
+    def meet(name, a, r):
+        return path(name, a, r) & after(name, after(name, [a[1]], r[3]), r[4])
+
+    texts = {
+        path: "(r1(s1,e1)&r2(e1,e2))&r3(e2,f)",
+        meet: "((r1(s1,e1)&r2(e1,e2))&r3(e2,f))&(r4(s2,e3)&r5(e3,f))",
+    }
+    anchors = rng.choice(np.append(triples[:, 0], np.arange(0, 60, 7).repeat(100)), (300, 2))
+    relations = rng.choice([0, 1, 3], (300, 5))
+    view = split_view(graph, "test")
+    for (expected, text), widths, most in zip(
+        texts.items(), [(1, 3), (2, 5)], [300, 50], strict=True
+    ):
+        a, r = anchors[:, : widths[0]], relations[:, : widths[1]]
+        found = split_answers(plan(parse(text)), view, a, r)
+        for q in range(len(a)):
+            easy, full = (expected(name, a[q], r[q]) for name in ("observed", "full"))
+            assert found.easy.row(q).tolist() == sorted(easy)
+            assert found.hard.row(q).tolist() == sorted(full - easy)
+        sizes = found.easy.lengths() + found.hard.lengths()
+        assert sizes.max() > most
+        assert len(np.unique(sizes)) > 20
+
+
 def test_easy_and_hard_of_the_animal_graph():
     graph = graph_of(5, 1, train=[[2, 0, 1], [1, 0, 0]], valid=[[3, 0, 1]])
     view = split_view(graph, "valid")

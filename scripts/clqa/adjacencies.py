@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from clqa.graphs import FULL, OBSERVED, Graph, first_of_equal, row_order
-from clqa.kernels import kernel
+from clqa.kernels import inlined
 
 # A row is packed as key << 34 | place of its first edge.
 ROW_SHIFT = 34
@@ -190,15 +190,22 @@ def row_relations(adjacency: Adjacency) -> np.ndarray:
     return np.repeat(np.arange(len(counts), dtype=np.int32), counts)
 
 
-@kernel
+@inlined
 def find_row(adjacency, entity, relation):
     """First and past-the-last place of the edges of (entity, relation); equal if it has none."""
+    row, found = row_of(adjacency, entity, relation)
+    return row_extent(adjacency, row, found)
+
+
+@inlined
+def row_of(adjacency, entity, relation):
+    """The row of (entity, relation), and how many such rows there are, 0 or 1."""
     one = np.uint64(1)
-    from_lowest = np.int64(entity) - adjacency.relations[relation, 2]
-    bucket = from_lowest >> adjacency.relations[relation, 1]
-    if from_lowest < 0 or bucket >= adjacency.relations[relation, 3]:
+    from_lowest = np.uint64(np.int64(entity) - adjacency.relations[relation, 2])
+    bucket = from_lowest >> np.uint64(adjacency.relations[relation, 1])
+    if bucket >= np.uint64(adjacency.relations[relation, 3]):
         return np.uint64(0), np.uint64(0)
-    bucket = np.uint64(adjacency.relations[relation, 0] + bucket)
+    bucket += np.uint64(adjacency.relations[relation, 0])
     row = np.uint64(adjacency.buckets[bucket])
     size = np.uint64(adjacency.buckets[bucket + one]) - row
     past = (np.uint64(entity) + one) << np.uint64(ROW_SHIFT)
@@ -206,8 +213,19 @@ def find_row(adjacency, entity, relation):
         half = size >> one
         row += half * np.uint64(adjacency.rows[row + half] < past)
         size -= half
-    packed = adjacency.rows[row]
-    if size == one and packed >> np.uint64(ROW_SHIFT) == np.uint64(entity):
-        places = np.uint64(PLACE_MASK)
-        return packed & places, adjacency.rows[row + one] & places
-    return np.uint64(0), np.uint64(0)
+    is_row = size == one and adjacency.rows[row] >> np.uint64(ROW_SHIFT) == np.uint64(entity)
+    return row, np.uint64(is_row)
+
+
+@inlined
+def row_extent(adjacency, row, count):
+    """First and past-the-last place of the edges of some rows on end."""
+    places = np.uint64(PLACE_MASK)
+    return adjacency.rows[row] & places, adjacency.rows[row + count] & places
+
+
+@inlined
+def relation_rows(adjacency, relation):
+    """First and past-the-last row of a relation."""
+    base, n_buckets = adjacency.relations[relation, 0], adjacency.relations[relation, 3]
+    return np.uint64(adjacency.buckets[base]), np.uint64(adjacency.buckets[base + n_buckets])

@@ -10,7 +10,16 @@ from clqa.evaluation import evaluate
 from clqa.kernels import kernel
 from clqa.plans import Plan
 from clqa.ragged import Ragged
-from clqa.sets import BOOLEAN, COST, FREE_OF_COST, Scratch, collect, look_up, scratch
+from clqa.sets import (
+    BOOLEAN,
+    COST,
+    FREE_OF_COST,
+    USUAL_BITS,
+    Scratch,
+    collect,
+    look_up,
+    scratch,
+)
 
 # Which ids a batch collects: (mask, wanted) on the bits 1 (observed graph) and 2 (full graph).
 _ON_FULL = np.array([[2, 2]], np.uint8)
@@ -138,7 +147,7 @@ def _collected(plan, view, anchors, relations, selections) -> list[Ragged]:
     anchors, relations = _checked(plan, view, anchors, relations)
     work = scratch(view.n_entities, plan.program)
     n_queries, n_sets = len(anchors), len(selections)
-    room = max(_CHUNK, 2 * view.n_entities + 2)
+    room = max(_CHUNK, 2 * (view.n_entities + USUAL_BITS))
     offsets = np.zeros((n_sets, n_queries + 1), np.int64)
     buffers = np.empty((n_sets, room), np.int32)
     chunks: list[list[np.ndarray]] = [[np.empty(0, np.int32)] for _ in selections]
@@ -167,7 +176,7 @@ def _collect_batch(
     view, work: Scratch, steps, anchors, relations, selections, buffers, offsets, first, mode
 ):
     """Answer queries from `first` on until the buffers might overflow; return the next query."""
-    room = buffers.shape[1] - view.n_entities
+    room = buffers.shape[1] - view.n_entities - USUAL_BITS
     filled = np.zeros(len(selections), np.int64)
     for q in range(first, len(anchors)):
         for k in range(len(selections)):

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from clqa.kernels import kernel
+from clqa.kernels import inlined, kernel
 from clqa.operators import intersect, project, project_negated, unite
 from clqa.programs import ANCHOR, COMPLEMENT, EVERYTHING, HOP, INTERSECT, PROJECT, PROJECT_NEGATED
 from clqa.sets import (
@@ -16,7 +16,7 @@ from clqa.sets import (
 )
 
 
-@kernel
+@inlined
 def _fold(view, work, base, count, mode, conjunction):
     """Fold the sets from slot `base` on into `base`; meets begin with the smallest sets."""
     slots = work.slots
@@ -30,7 +30,7 @@ def _fold(view, work, base, count, mode, conjunction):
             unite(view, work, base, base + done, mode)
 
 
-@kernel
+@inlined
 def _smallest(slots, first, last):
     best = first
     for slot in range(first + 1, last):
@@ -43,7 +43,7 @@ def _smallest(slots, first, last):
     return best
 
 
-@kernel
+@inlined
 def swap(slots, a, b):
     if a != b:
         for column in range(slots.shape[1]):

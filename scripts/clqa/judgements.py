@@ -301,9 +301,9 @@ def judge_answers(judge, work, room, anchors, relations):
 @kernel
 def _few_links(judge, work, room, anchors, relations, hard):
     """Whether some hard answer, of those in slot 0, needs fewer missing links than asked for."""
-    graphs, ids, values = judge.both, room.ids[:hard], room.values[:hard]
+    graphs, ids, values = judge.both, room.ids, room.values[:hard]
     collect(graphs, work, 3, 2, ids, 0, np.int64(BOOLEAN))
     cost = np.int64(COST)
     evaluate(graphs, work, judge.normal_program, anchors, relations, cost)
-    look_up(graphs, work, ids, values, cost)
+    look_up(graphs, work, ids[:hard], values, cost)
     return FREE_OF_COST - values.max() < judge.min_links

@@ -21,10 +21,22 @@ def kernel(function: Callable) -> Callable:
     The machine code is kept in `__pycache__` beside the source, or below `NUMBA_CACHE_DIR`, in a
     folder named by the digest of the function's module and of every module of ours it imports.
     """
+    return _compiled(function)
+
+
+def inlined(function: Callable) -> Callable:
+    """A kernel whose code stands wherever it is called: for the few lines of inner loops.
+
+    Handing over records of arrays costs more than such lines do.
+    """
+    return _compiled(function, forceinline=True)
+
+
+def _compiled(function: Callable, **options) -> Callable:
     before = numba.config.CACHE_DIR
     numba.config.CACHE_DIR = _folder(function.__code__.co_filename, before)
     try:
-        return numba.njit(cache=True)(function)
+        return numba.njit(cache=True, **options)(function)
     finally:
         numba.config.CACHE_DIR = before
 

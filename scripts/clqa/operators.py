@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from clqa.adjacencies import find_row
-from clqa.kernels import kernel
+from clqa.adjacencies import ROW_SHIFT, find_row, relation_rows, row_extent, row_of
+from clqa.kernels import inlined, kernel
 from clqa.sets import (
     DEFAULT,
     LENGTH,
@@ -26,20 +26,22 @@ from clqa.sets import (
     store,
 )
 
+# Passing over so many rows of a relation costs about as much as looking one up.
+ROWS_PER_LOOK_UP = 16
 
-@kernel
+
+@inlined
 def project(view, work, slot, relation, reverse, mode):
     if work.slots[slot, DEFAULT] != 0:
         list_all(view, work, slot, mode)
     adjacency = view.heads if reverse else view.tails
-    source, start, stop, flip = extent(work, slot)
-    inner = edges_of(view, source)
+    n_rows = _find_rows(view, work, adjacency, relation, slot, mode)
     out = spare_start(work)
     ids, dense, edges, one = work.ids, work.dense, adjacency.edges, np.uint64(1)
     end = np.uint64(out)
-    for i in range(start, stop):
-        v, value = element(work, inner, source, i, flip, mode)
-        first, last = find_row(adjacency, v, relation)
+    for k in range(n_rows):
+        row, value = _unpacked(work.rows[k])
+        first, last = row_extent(adjacency, row, one)
         if mode == 0:
             for j in range(first, last):
                 edge = np.uint64(edges[j])
@@ -59,7 +61,43 @@ def project(view, work, slot, relation, reverse, mode):
                 dense[t] = max(old, met)
                 end += np.uint64((old == 0) & (met != 0))
     gather(work, out, np.int64(end))
-    store(work, slot, out, np.int64(end), np.int64(0), np.int64(stop - start == 1))
+    store(work, slot, out, np.int64(end), np.int64(0), np.int64(n_rows <= 1))
+
+
+@inlined
+def _find_rows(view, work, adjacency, relation, slot, mode):
+    """List in `work.rows` the rows that members of a set have in a relation, with their values.
+
+    Either each member is looked up among the rows, or each row among the members, whichever is
+    less work. Returns how many rows there are.
+    """
+    source, start, stop, flip = extent(work, slot)
+    inner = edges_of(view, source)
+    first, last = relation_rows(adjacency, relation)
+    size = stop - start
+    end = np.uint64(0)
+    if np.int64(last - first) < ROWS_PER_LOOK_UP * size:
+        for i in range(start, stop):
+            v, value = element(work, inner, source, i, flip, mode)
+            work.mark[v] = value
+        for row in range(first, last):
+            value = work.mark[adjacency.rows[row] >> np.uint64(ROW_SHIFT)]
+            work.rows[end] = row << np.uint64(8) | np.uint64(value)
+            end += np.uint64(value != 0)
+        for i in range(start, stop):
+            work.mark[element(work, inner, source, i, flip, mode)[0]] = 0
+    else:
+        for i in range(start, stop):
+            v, value = element(work, inner, source, i, flip, mode)
+            row, found = row_of(adjacency, v, relation)
+            work.rows[end] = row << np.uint64(8) | np.uint64(value)
+            end += found & np.uint64(value != 0)
+    return np.int64(end)
+
+
+@inlined
+def _unpacked(packed):
+    return packed >> np.uint64(8), np.int64(packed & np.uint64(255))
 
 
 @kernel
@@ -157,7 +195,7 @@ def _note_level(work, default, threshold, mode, out, listed, end):
     return kept
 
 
-@kernel
+@inlined
 def intersect(view, work, a, b, mode):
     """Meet of two sets, stored in slot `a`."""
     slots = work.slots
@@ -175,13 +213,13 @@ def intersect(view, work, a, b, mode):
         and _is_search_cheaper(slots[walked, LENGTH], slots[probed, LENGTH])
     ):
         _probe_by_search(view, work, walked, probed, a, mode)
-    elif both_sparse:
-        _probe(view, work, probed, walked, a, mode)
-    else:
-        _probe(view, work, walked, probed, a, mode)
+        return
+    if both_sparse:
+        walked, probed = probed, walked
+    _probe(view, work, walked, probed, a, mode)
 
 
-@kernel
+@inlined
 def _is_search_cheaper(n_walked, n_probed):
     """Whether so many binary searches cost less than writing the other set down and clearing it."""
     steps = 2
@@ -190,7 +228,7 @@ def _is_search_cheaper(n_walked, n_probed):
     return n_walked * (steps + 2) < n_probed
 
 
-@kernel
+@inlined
 def _probe(view, work, walked, probed, target, mode):
     """Meet of a set with default 0 and another one, which is written down to be looked up."""
     default = work.slots[probed, DEFAULT]
@@ -217,7 +255,7 @@ def _probe(view, work, walked, probed, target, mode):
     store(work, target, out, np.int64(end), np.int64(0), ascending)
 
 
-@kernel
+@inlined
 def _probe_by_search(view, work, walked, probed, target, mode):
     """Meet of a small set with default 0 and a row of the graph, whose ids ascend."""
     slots = work.slots

@@ -15,8 +15,8 @@ from typing import NamedTuple
 import numpy as np
 
 from clqa.adjacencies import find_row
-from clqa.bits import lowest_one
-from clqa.kernels import kernel
+from clqa.bits import count_ones, lowest_one
+from clqa.kernels import inlined, kernel
 from clqa.programs import PROJECT_NEGATED, stack_depth
 
 BOOLEAN, COST = 0, 1
@@ -28,6 +28,9 @@ FREE_OF_COST = 255
 SOURCE, START, LENGTH, DEFAULT, FLIP, SORTED, REGION = range(7)
 POOL, TAILS, HEADS = 0, 1, 2
 
+# So many bits are read from each word of a bitmap without asking whether they are set.
+USUAL_BITS = 4
+
 
 class Scratch(NamedTuple):
     """Working memory of one thread; all dense arrays are zero between steps."""
@@ -36,6 +39,7 @@ class Scratch(NamedTuple):
     values: np.ndarray
     dense: np.ndarray
     mark: np.ndarray
+    rows: np.ndarray
     words: np.ndarray
     slots: np.ndarray
 
@@ -53,30 +57,31 @@ def scratch(n_entities: int, *programs: np.ndarray) -> Scratch:
         values=np.empty(size, np.uint8),
         dense=np.zeros(n_entities + 1, np.uint8),
         mark=np.zeros(n_entities + 1, np.uint8),
+        rows=np.empty(n_entities + 1, np.uint64),
         words=np.zeros(n_entities // 64 + 1, np.uint64),
         slots=slots,
     )
 
 
-@kernel
+@inlined
 def join(a, b, mode):
     a, b = np.int64(a), np.int64(b)
     return a | b if mode == 0 else max(a, b)
 
 
-@kernel
+@inlined
 def meet(a, b, mode):
     a, b = np.int64(a), np.int64(b)
     return a & b if mode == 0 else max(a + b - 255, 0)
 
 
-@kernel
+@inlined
 def flipped(value, mode):
     value = np.int64(value)
     return value ^ 3 if mode == 0 else (255 if value == 0 else 0)
 
 
-@kernel
+@inlined
 def lower_place(packed, shift, start, length, wanted):
     """Place of the last of some ascending ids, kept from bit `shift` on, that is at most `wanted`.
 
@@ -92,7 +97,7 @@ def lower_place(packed, shift, start, length, wanted):
     return low
 
 
-@kernel
+@inlined
 def find_place(packed, shift, start, length, wanted):
     """Place of the id `wanted` among ascending ones, kept from bit `shift` on, or -1."""
     place = lower_place(packed, shift, start, length, wanted)
@@ -101,12 +106,12 @@ def find_place(packed, shift, start, length, wanted):
     return np.int64(-1)
 
 
-@kernel
+@inlined
 def edges_of(view, source):
     return view.heads.edges if source == HEADS else view.tails.edges
 
 
-@kernel
+@inlined
 def element(work, edges, source, i, flip, mode):
     """Id and value of the element at place i of a set."""
     if source == POOL:
@@ -117,13 +122,13 @@ def element(work, edges, source, i, flip, mode):
     return t, flipped(value, mode) if flip else value
 
 
-@kernel
+@inlined
 def edge_value(edge, mode):
     """An edge is in the full graph, and in the observed one, or free of cost, if its bit is set."""
     return np.int64((2 if mode == 0 else 254) | (edge & np.uint64(1)))
 
 
-@kernel
+@inlined
 def store(work, slot, start, end, default, ascending):
     """Make the spare region, filled from `start` to `end`, the content of a slot."""
     slots = work.slots
@@ -139,13 +144,13 @@ def store(work, slot, start, end, default, ascending):
     slots[slot, SORTED] = ascending
 
 
-@kernel
+@inlined
 def spare_start(work):
     regions = work.slots.shape[0]
     return work.slots[regions - 1, REGION] * (work.ids.shape[0] // regions)
 
 
-@kernel
+@inlined
 def extent(work, slot):
     """Source, first place, past-the-last place and flip of a set."""
     slots = work.slots
@@ -153,7 +158,7 @@ def extent(work, slot):
     return slots[slot, SOURCE], start, start + slots[slot, LENGTH], slots[slot, FLIP]
 
 
-@kernel
+@inlined
 def hop(view, work, slot, relation, reverse, entity):
     if reverse:
         start, end = find_row(view.heads, entity, relation)
@@ -183,7 +188,7 @@ def list_all(view, work, slot, mode):
     store(work, slot, out, out + view.n_entities, np.int64(0), np.int64(1))
 
 
-@kernel
+@inlined
 def gather(work, out, end):
     """Read the values of the listed ids back from the dense array and clear it."""
     for i in range(np.uint64(out), np.uint64(end)):
@@ -218,12 +223,15 @@ def clear(view, work, slot, mode):
 def collect(view, work, mask, wanted, out, end, mode):
     """Append to `out`, from place `end` on, the ids whose value in slot 0 is `wanted` in `mask`.
 
-    The ids ascend. `out` needs room for them all. Returns the new end.
+    The ids ascend. `out` needs room for them all and for `USUAL_BITS` more, which may be written
+    over. Returns the new end.
     """
     slots, result = work.slots, np.int64(0)
     if slots[result, DEFAULT] & mask == wanted:
         list_all(view, work, result, mode)
     source, start, stop, flip = extent(work, result)
+    if not slots[result, SORTED] and (stop - start) * 8 > len(work.words):
+        return _collect_by_bits(view, work, mask, wanted, out, end, mode)
     edges = edges_of(view, source)
     first, place = end, np.uint64(end)
     for i in range(start, stop):
@@ -232,8 +240,37 @@ def collect(view, work, mask, wanted, out, end, mode):
         place += np.uint64(value & mask == wanted)
     end = np.int64(place)
     if not slots[result, SORTED]:
-        _sort(out, first, end, work.words)
+        _sort(out, first, end)
     return end
+
+
+@kernel
+def _collect_by_bits(view, work, mask, wanted, out, end, mode):
+    """As `collect`, for a large set in no order: one bit per id is set, then the bits are read."""
+    source, start, stop, flip = extent(work, np.int64(0))
+    edges, words, six = edges_of(view, source), work.words, np.uint64(6)
+    for i in range(start, stop):
+        t, value = element(work, edges, source, i, flip, mode)
+        words[t >> six] |= np.uint64(value & mask == wanted) << (t & np.uint64(63))
+    filled = np.uint64(0)
+    for w in range(np.uint64(len(words))):
+        work.rows[filled] = w
+        filled += np.uint64(words[w] != 0)
+    place, one, usual = np.uint64(end), np.uint64(1), np.uint64(USUAL_BITS)
+    for k in range(filled):
+        w = work.rows[k]
+        word, base = words[w], w << six
+        words[w] = np.uint64(0)
+        last = place + count_ones(word)
+        # The usual number of ids is written whatever the true one: a branch would be mispredicted.
+        for i in range(usual):
+            out[place + i] = base + lowest_one(word)
+            word &= word - one
+        for i in range(place + usual, last):
+            out[i] = base + lowest_one(word)
+            word &= word - one
+        place = last
+    return np.int64(place)
 
 
 @kernel
@@ -272,34 +309,15 @@ def look_up(view, work, wanted, out, mode):
 
 
 @kernel
-def _sort(ids, first, last, words):
-    """Sort distinct ids in place: by insertion if few, else by setting and reading bits."""
-    size = last - first
-    if size <= 16:
-        for i in range(first + 1, last):
-            held = ids[i]
-            j = i - 1
-            while j >= first and ids[j] > held:
-                ids[j + 1] = ids[j]
-                j -= 1
-            ids[j + 1] = held
-    elif size * 8 > len(words):
-        _sort_by_bits(ids, first, last, words)
-    else:
+def _sort(ids, first, last):
+    """Sort a few distinct ids in place, by insertion if very few."""
+    if last - first > 16:
         ids[first:last].sort()
-
-
-@kernel
-def _sort_by_bits(ids, first, last, words):
-    one, six, low_bits = np.uint64(1), np.uint64(6), np.uint64(63)
-    for i in range(first, last):
-        t = np.uint64(ids[i])
-        words[t >> six] |= one << (t & low_bits)
-    end = np.uint64(first)
-    for w in range(len(words)):
-        word = words[w]
-        while word != np.uint64(0):
-            ids[end] = (np.uint64(w) << six) + lowest_one(word)
-            end += one
-            word &= word - one
-        words[w] = np.uint64(0)
+        return
+    for i in range(first + 1, last):
+        held = ids[i]
+        j = i - 1
+        while j >= first and ids[j] > held:
+            ids[j + 1] = ids[j]
+            j -= 1
+        ids[j + 1] = held
