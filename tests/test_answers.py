@@ -142,7 +142,7 @@ def test_paths_and_meets_over_rows_of_every_size_equal_joins():
             assert found.hard.row(q).tolist() == sorted(full - easy)
         sizes = found.easy.lengths() + found.hard.lengths()
         assert sizes.max() > most
-        assert len(np.unique(sizes)) > 20
+        assert len(np.unique(sizes)) > 10
 
 
 def test_easy_and_hard_of_the_animal_graph():

@@ -33,7 +33,7 @@ USUAL_BITS = 4
 
 
 class Scratch(NamedTuple):
-    """Working memory of one thread; all dense arrays are zero between steps."""
+    """Working memory of one thread; `dense`, `mark` and `words` are zero between steps."""
 
     ids: np.ndarray
     values: np.ndarray
