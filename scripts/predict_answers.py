@@ -12,7 +12,7 @@ from clqa.logs import log_to
 from clqa.models import QueryBatch, batches, inference_graph, load_method, visible_splits
 from clqa.plans import plan
 from clqa.predictions import write_predictions
-from clqa.query_sets import QueryTable, read_answers, read_queries
+from clqa.query_sets import QueryTable, check_asked_of, read_answers, read_queries
 
 
 def predict_answers(
@@ -33,10 +33,7 @@ def predict_answers(
     splits = visible_splits(basis, split)
     graph = read_graph(path_to_graph, splits)
     queries = read_queries(path_to_queries)
-    if (graph.hash, split) != (queries.metadata["graph"], queries.metadata["split"]):
-        raise InputError(
-            f"{path_to_queries}: not asked of {path_to_graph}, split {split}; sample them again"
-        )
+    check_asked_of(graph, split, queries, path_to_queries)
     answers = _answers_of(queries, path_to_answers) if basis == "answers" else {}
     options = {key: value for key, value in settings.items() if key != "inference_graph"}
     parts = _all_batches(queries, answers, graph.n_entities, chunk_bytes)
