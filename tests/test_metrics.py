@@ -164,7 +164,7 @@ def test_a_hundred_better_candidates_leave_a_hundred_and_first_place():
     "identifier", ["hits@0", "hits@-1", "hits@2.5", "hits@10 ", "hits@", "hits@True", "hits@010"]
 )
 def test_a_cut_off_must_be_a_whole_number_from_one(identifier):
-    with pytest.raises(InputError, match=f"'{identifier}': K must be a whole number"):
+    with pytest.raises(InputError, match=f"'{identifier}': K must be a whole number from 1"):
         metric(identifier)
 
 

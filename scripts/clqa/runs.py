@@ -185,6 +185,8 @@ def _at(place: str) -> Iterator[None]:
         yield
     except InputError as error:
         raise InputError(f"{place}: {error}") from None
+    except RecursionError:
+        raise InputError(f"{place}: nested too deeply; write it with fewer brackets") from None
 
 
 def _settings(config: dict, contents: dict[str, dict], schema: dict) -> dict:
