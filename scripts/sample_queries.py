@@ -56,15 +56,17 @@ def _sample_shape(ground, shape, formula, sampling, stream):
             selected = answers.hard
     elif quotas is not None:
         count = int(class_table(formula).possible.sum()) * quotas["answers"]
+        patience = clqa.sampling.patience_for(tries, count)
         with _bar(stream, shape, count, "answer") as progress:
             found, selected, classes = sample_by_class(
-                ground, formula, Quotas(**quotas), rules, tries * count, stream, progress
+                ground, formula, Quotas(**quotas), rules, tries * count, stream, progress, patience
             )
         extra = {"classes": classes}
     else:
+        patience = clqa.sampling.patience_for(tries, count)
         with _bar(stream, shape, count, "query") as progress:
             found = clqa.sampling.sample_queries(
-                ground, formula, count, rules, tries * count, stream, progress
+                ground, formula, count, rules, tries * count, stream, progress, patience
             )
     ids = query_ids(ground.graph.hash, formula, found.anchors, found.relations)
     n_found = sum(extra["classes"].values()) if extra else len(ids)

@@ -81,9 +81,7 @@ def metric(identifier: str) -> Metric:
 def cut_off(k: int, key: str = "k") -> int:
     """`k` itself, if it is a whole number from 1 to `MOST`; else an InputError that names `key`."""
     if isinstance(k, bool) or not isinstance(k, Integral) or not 1 <= k <= MOST:
-        raise InputError(
-            f"{key} must be a whole number of at least 1 and at most {MOST}, not {k!r}"
-        )
+        raise InputError(f"{key} must be a whole number from 1 to {MOST}, not {k!r:.40}")
     return int(k)
 
 
