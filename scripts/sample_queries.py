@@ -6,6 +6,7 @@ from tqdm import tqdm
 
 import clqa.sampling
 from clqa.answers import split_answers
+from clqa.errors import placed
 from clqa.files import write_json
 from clqa.formulas import parse
 from clqa.graphs import read_graph
@@ -35,9 +36,10 @@ def sample_queries(
     ground = clqa.sampling.sampling_ground(graph, split)
     batches, report = {}, {}
     for shape, text in shapes.items():
-        batches[shape], report[shape] = _sample_shape(
-            ground, shape, parse(text), dict(sampling), (seed, queries)
-        )
+        with placed(f"query set {queries}, shape {shape}"):
+            batches[shape], report[shape] = _sample_shape(
+                ground, shape, parse(text), dict(sampling), (seed, queries)
+            )
     ids = [name for batch in batches.values() for name in batch.query_ids]
     metadata = describe_queries(graph, split, shapes, ids)
     write_json(path_to_report, report)

@@ -2,7 +2,7 @@
 
 import pyarrow as pa
 
-from clqa.errors import InputError
+from clqa.errors import InputError, placed
 from clqa.logs import log_to
 from clqa.query_sets import read_answers
 from clqa.scores import merged_metadata, query_scores, read_ranks
@@ -17,13 +17,13 @@ def score_answers(paths_to_ranks, paths_to_answers, path_to_scores, metrics, tie
         answers = read_answers(path_to_answers)
         if {**answers.metadata, "model": origin.get("model")} != origin:
             raise InputError(f"{path_to_ranks}: not made from {path_to_answers}; rank again")
-        try:
+        with placed(path_to_ranks):
             parts.append(query_scores(ranks, answers, metrics, ties, filters))
-        except InputError as error:
-            raise InputError(f"{path_to_ranks}: {error}") from error
         metadata.append(origin)
         ids += [name for part in answers.shapes.values() for name in part.query_ids]
-    write_table(path_to_scores, pa.concat_tables(parts), merged_metadata(metadata, ids))
+    with placed(", ".join(map(str, paths_to_ranks))):
+        merged = merged_metadata(metadata, ids)
+    write_table(path_to_scores, pa.concat_tables(parts), merged)
 
 
 if __name__ == "__main__":

@@ -269,6 +269,14 @@ def test_md5_is_enough(server, tmp_path):
     assert receipt["archive"]["sha256"] == sha256(ZIP)
 
 
+def test_a_web_page_of_another_size_is_called_a_web_page(server, tmp_path):
+    server.pages["/KG.zip"] = b"<html>please log in</html>" + bytes(10**6)
+    with pytest.raises(
+        InputError, match=r"not a zip \(starts with '<html'\); serves 1000026 bytes"
+    ):
+        get(tmp_path, archive_at(f"{server.url}/KG.zip", size=7))
+
+
 def test_a_wrong_size_is_refused_before_it_is_fetched(server, tmp_path):
     server.pages["/KG.zip"] = ZIP
     with pytest.raises(InputError, match=f"serves {len(ZIP)} bytes, expected 7"):

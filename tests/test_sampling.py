@@ -196,6 +196,15 @@ def test_patience_starts_anew_with_every_query(monkeypatch, batch):
     assert found.anchors.tolist() == until.anchors.tolist()
 
 
+def test_the_stage_names_the_query_set_and_shape_of_a_wrong_option(tmp_path):
+    paths = [tmp_path / name for name in ("graph.npz", "queries.parquet", "report.json")]
+    write_graph(paths[0], CHAIN)
+    options = {"count": 5, "tries": 5, "exhaustive": False, "quotas": None, "min_links": 3}
+    with pytest.raises(InputError, match="query set chain, shape 2p: sampling option min_links"):
+        stage(*paths, {"2p": PATH}, {**Rules()._asdict(), **options}, "train", 0, "chain")
+    assert [path.name for path in tmp_path.iterdir()] == ["graph.npz"]
+
+
 def test_the_stage_gives_up_after_a_twentieth_of_all_tries(tmp_path):
     paths = [tmp_path / name for name in ("graph.npz", "queries.parquet", "report.json")]
     write_graph(paths[0], STAR)

@@ -330,8 +330,32 @@ def test_answers_of_other_queries_are_refused(folder):
     queries = (folder / "queries.parquet").read_bytes()
     make_queries(folder, some_graph(), {"1p": SHAPES["1p"]})
     (folder / "queries.parquet").write_bytes(queries)
-    with pytest.raises(InputError, match="answers of other queries"):
+    with pytest.raises(InputError, match=r"answers\.parquet, 2i: answers of other queries"):
         predict(folder, "oracle")
+
+
+def test_a_filter_that_the_ranks_do_not_have_is_named_with_their_file(made, tmp_path):
+    with pytest.raises(
+        InputError, match=r"random\.ranks\.parquet: ranks under the filter raw: not"
+    ):
+        score_answers(
+            [made / "random.ranks.parquet"],
+            [made / "answers.parquet"],
+            tmp_path / "scores.parquet",
+            METRICS,
+            TIES,
+            ["raw"],
+        )
+    assert not list(tmp_path.iterdir())
+
+
+def test_shards_of_different_splits_are_named(made, folder):
+    make_queries(folder, some_graph(), SHAPES, "valid")
+    predict(folder, split="valid")
+    rank(folder)
+    with pytest.raises(InputError, match=r"random\.ranks\.parquet: shards differ in their"):
+        score([made, folder], path_to_scores=folder / "scores.parquet")
+    assert not (folder / "scores.parquet").exists()
 
 
 def test_ranks_of_other_answers_are_refused(made, folder):

@@ -1,10 +1,23 @@
 """The error that bad input raises."""
 
+import contextlib
 import os
+from collections.abc import Iterator
 
 
 class InputError(ValueError):
     """Input that cannot be used; the message is one line that says what to do about it."""
+
+
+@contextlib.contextmanager
+def placed(place: object) -> Iterator[None]:
+    """Put the place, such as a file or a key, before the message of bad input."""
+    try:
+        yield
+    except InputError as error:
+        raise InputError(f"{place}: {error}") from None
+    except RecursionError:
+        raise InputError(f"{place}: nested too deeply; write it with fewer brackets") from None
 
 
 def damaged(path: str | os.PathLike, what: object, rule: str) -> InputError:
