@@ -16,7 +16,9 @@ def score_answers(paths_to_ranks, paths_to_answers, path_to_scores, metrics, tie
         ranks, origin = read_ranks(path_to_ranks)
         answers = read_answers(path_to_answers)
         if {**answers.metadata, "model": origin.get("model")} != origin:
-            raise InputError(f"{path_to_ranks}: not made from {path_to_answers}; rank again")
+            raise InputError(
+                f"{path_to_ranks}: not made from {path_to_answers}; delete it and rank again"
+            )
         with placed(path_to_ranks):
             parts.append(query_scores(ranks, answers, metrics, ties, filters))
         metadata.append(origin)

@@ -318,6 +318,8 @@ def test_what_a_killed_download_left_is_removed(server, tmp_path):
     folder = drop_path(Item("KG.zip", sha256=sha256(ZIP)), tmp_path / "downloads").parent
     folder.mkdir(parents=True)
     (folder / ".KG.killed.zip").write_bytes(b"half")
+    (folder / ".pip-killed").mkdir()
+    (folder / ".pip-killed" / "half.whl").write_bytes(b"half")
     get(tmp_path, archive_at(f"{server.url}/KG.zip"))
     assert not leftovers(tmp_path)
 

@@ -10,6 +10,7 @@ import json
 import logging
 import posixpath
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -123,7 +124,9 @@ def _locked(folder: Path) -> Iterator[None]:
         with contextlib.suppress(OSError):  # a network file system without locks
             fcntl.flock(stream, fcntl.LOCK_EX)
             for left in folder.glob(".*"):
-                if left.is_file() and left.name != ".lock":
+                if left.is_dir():
+                    shutil.rmtree(left)
+                elif left.name != ".lock":
                     left.unlink()
         yield
 
@@ -232,7 +235,7 @@ def _reason(error: Exception) -> str:
 def _from_index(item: Item, requirement: str, target: Path) -> str:
     """Let pip download a wheel; nothing in it is run or installed."""
     log.info("downloading %s with pip", described(item))
-    with tempfile.TemporaryDirectory(dir=target.parent, prefix="pip-") as folder:
+    with tempfile.TemporaryDirectory(dir=target.parent, prefix=".pip-") as folder:
         command = [sys.executable, "-m", "pip", "download", requirement, "--no-deps", "--quiet"]
         command += ["--only-binary", ":all:", "--no-input", "--dest", folder]
         try:

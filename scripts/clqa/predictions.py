@@ -168,7 +168,7 @@ def _read_sidecar(path) -> dict:
         value = sidecar.get(key)
         is_texts = not isinstance(value, list) or all(isinstance(one, str) for one in value)
         if (value is not None or key in _REQUIRED) and not (isinstance(value, kind) and is_texts):
-            raise InputError(f"{path}: {key} must be {words}; predict again")
+            raise InputError(f"{path}: {key} must be {words}; delete it and predict again")
     return sidecar
 
 
@@ -176,11 +176,13 @@ def _check_origin(path, sidecar: dict, metadata: dict) -> None:
     if sidecar["vocabulary"] != metadata["vocabulary"]:
         raise InputError(
             f"{path}: made for another vocabulary ({str(sidecar['vocabulary'])[:12]}... instead of "
-            f"{metadata['vocabulary'][:12]}...); its columns are other entities, predict again"
+            f"{metadata['vocabulary'][:12]}...); its columns are other entities; "
+            "delete it and predict again"
         )
     for key, what in _ORIGIN.items():
         if key in sidecar and sidecar[key] != metadata[key]:
-            raise InputError(f"{path}: {what} has changed since these predictions; predict again")
+            text = f"{what} has changed since these predictions; delete it and predict again"
+            raise InputError(f"{path}: {text}")
     if sidecar["n_entities"] != metadata["n_entities"]:
         raise InputError(
             f"{path}: scores for {sidecar['n_entities']} entities; expected"
@@ -228,7 +230,10 @@ def _check_content(path, scores: np.memmap, sidecar: dict) -> None:
     """Read the whole file once for its digest and for NaN."""
     size = Path(path).stat().st_size
     if size != scores.offset + scores.nbytes or size != sidecar.get("bytes", size):
-        raise InputError(f"{path}: {size} bytes; cut short or changed since it was written")
+        raise InputError(
+            f"{path}: {size} bytes; cut short or changed since it was written; "
+            "delete it and predict again"
+        )
     with open(path, "rb") as stream:
         digest = hashlib.sha256(stream.read(scores.offset))
     step = max(1, CHUNK_BYTES // max(1, scores.shape[1] * scores.itemsize))
@@ -242,7 +247,7 @@ def _check_content(path, scores: np.memmap, sidecar: dict) -> None:
     if digest.hexdigest() != sidecar["sha256"]:
         raise InputError(
             f"{path}: changed since it was written (sha256 {digest.hexdigest()}, sidecar"
-            f" {sidecar['sha256']}); predict again"
+            f" {sidecar['sha256']}); delete it and predict again"
         )
     if bad is not None:
         raise InputError(f"{path}: the scores of query {sidecar['query_ids'][bad]} hold a NaN")
