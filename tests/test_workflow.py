@@ -361,8 +361,8 @@ def test_a_job_with_bad_input_says_so_in_its_log_and_leaves_nothing(tmp_path):
 
 
 NAMES = {
-    "graphs": ("FB15k-237", "FB15k-237-betae", "NELL.v2_x"),
-    "query_sets": ("FB15k-237", "FB15k-237-betae", "NELL.v2_x", "NELLxv2_x"),
+    "graphs": ("FB15k-237-x", "FB15k-237-x-betae", "NELL.v2_x"),
+    "query_sets": ("FB15k-237-x", "FB15k-237-x-betae", "NELL.v2_x", "NELLxv2_x"),
     "models": ("m_1-2.3", "m_1-2", "m_1-2x3"),
 }
 
