@@ -3,14 +3,15 @@
 from collections.abc import Mapping
 from pathlib import Path
 
-from clqa.answer_sizes import answer_sizes
+from clqa.answer_sizes import answer_sizes, answers_hash
 from clqa.files import write_json
-from clqa.inventories import graph_table, sampling_table
+from clqa.inventories import graph_hashes, graph_table, sampling_table
 from clqa.logs import log_to
 from clqa.manifests import manifest, versions
 from clqa.pages import page, section, write_page
-from clqa.reports import metric_rows, read_scores, write_rows
+from clqa.reports import metric_rows, write_rows
 from clqa.scopes import scope_of
+from clqa.score_tables import Origin, read_scores, score_columns
 from clqa.typesetting import write_tables
 from clqa.wide_tables import overview
 
@@ -42,20 +43,29 @@ def assemble_report(
         `filters` and `seed`. Of the metrics, ties and filters the first are shown first.
     query_sets : dict
         For each query set its catalogue entry, with `graph` and `split`.
+
+    Raises
+    ------
+    InputError
+        If a file is damaged, or scores are not those of the graph, query set and model.
     """
-    names = [(queries, model) for queries in run["query_sets"] for model in run["models"]]
-    scores = [
-        read_scores(paths_to_scores[name], *name, query_sets[name[0]]["graph"], run["shapes"])
-        for name in names
-    ]
+    columns = score_columns(run["metrics"], run["ties"], run["filters"])
+    hashes = graph_hashes(paths_to_summaries)
+    scores = []
+    for queries in run["query_sets"]:
+        graph, split = (query_sets[queries][key] for key in ("graph", "split"))
+        of_answers = answers_hash(_shards(paths_to_answers, queries))
+        for model in run["models"]:
+            origin = Origin(queries, model, graph, split, hashes[graph], of_answers)
+            path = paths_to_scores[queries, model]
+            scores.append(read_scores(path, origin, run["shapes"], columns))
     rows = [row for one in scores for row in metric_rows(one, run["name"])]
     write_rows(path_to_metrics, rows)
 
     scopes = [scope_of(queries, run, scores, rows) for queries in run["query_sets"]]
     sections = []
     for scope in scopes:
-        shards = [path for name, path in paths_to_answers.items() if name[0] == scope.queries]
-        sizes = answer_sizes(shards, scope.shapes)
+        sizes = answer_sizes(_shards(paths_to_answers, scope.queries), scope.shapes)
         sections.append(section(scope, query_sets[scope.queries], run["metrics"], sizes))
     inventory = {
         "graphs": graph_table(paths_to_summaries),
@@ -73,6 +83,10 @@ def assemble_report(
     write_json(path_to_versions, software)
     content = page(averages, sections, inventory, origin, software)
     write_page(path_to_report, path_to_template, content)
+
+
+def _shards(paths: Mapping[tuple[str, str], str], queries: str) -> list[str]:
+    return [path for name, path in paths.items() if name[0] == queries]
 
 
 if __name__ == "__main__":

@@ -2,7 +2,7 @@
 
 from clqa.adjacencies import split_view
 from clqa.audits import Ground, Labels, audit_shape
-from clqa.errors import InputError
+from clqa.errors import damaged
 from clqa.files import write_json
 from clqa.formulas import parse
 from clqa.graphs import read_graph
@@ -44,10 +44,13 @@ def audit_queries(
         published = read_published(path_to_published)
         skipped |= refused_shapes(path_to_published)
         for shape, rows in asked.shapes.items():
-            if list(rows.query_ids) != list(found.shapes[shape].query_ids):
-                raise InputError(
-                    f"{path_to_answers}, {shape}: not of the queries of {path_to_queries}"
-                )
+            known = found.shapes.get(shape)
+            if known is None or list(rows.query_ids) != list(known.query_ids):
+                what = f"{shape}: not of the queries of {path_to_queries}"
+                raise damaged(path_to_answers, what, "split_answers")
+            if shape not in published:
+                what = f"{shape}: no published answers"
+                raise damaged(path_to_published, what, "import_queries")
             if shape not in skipped:
                 formula = parse(asked.metadata["formulas"][shape])
                 shapes[shape] = audit_shape(

@@ -2,7 +2,7 @@
 
 import os
 
-from clqa.errors import InputError
+from clqa.errors import InputError, placed
 from clqa.files import write_json
 from clqa.graph_entries import DICTIONARIES, SPLITS, complete_entry
 from clqa.graph_summaries import check_facts, graph_summary, source_summary
@@ -39,7 +39,8 @@ def build_graph(
         raise InputError(f"{names['train']}: holds no triples")
     unseen = unseen_in_train(read)
     if entry["unseen"] == "error":
-        refuse_unseen(unseen)
+        with placed(f"graph {graph}"):
+            refuse_unseen(unseen)
     dropped = unseen.lines if entry["unseen"] == "drop" else {}
     if entry["ids"] == "given":
         labels = [read_labels(files[role], names[role]) for role in DICTIONARIES]
@@ -47,7 +48,8 @@ def build_graph(
         triples = triples._replace(triples=without(dropped, triples.triples))
     else:
         triples = numbered(read._replace(codes=without(dropped, read.codes)), entry["ids"])
-    directed = with_inverses(triples, entry["inverses"])
+    with placed(f"graph {graph}"):
+        directed = with_inverses(triples, entry["inverses"])
     vocabulary = vocabulary_hash(triples.entities, directed.relations)
     built = make_graph(directed.triples, directed.inverse, len(triples.entities), vocabulary)
     summary = {"name": graph} | source_summary(entry, receipt)

@@ -1,11 +1,8 @@
 """Bring the source files of a graph together, verified, with a receipt of what came."""
 
 import os
-import shutil
-import tempfile
-from pathlib import Path
 
-from clqa.files import write_json
+from clqa.files import replacing_folder, write_json
 from clqa.graph_entries import complete_entry
 from clqa.graph_sources import gather
 from clqa.logs import log_to
@@ -41,16 +38,9 @@ def download_graph(
         If a file cannot be had or fails its check.
     """
     entry = complete_entry(graph, entry)
-    final = Path(path_to_source_folder)
-    final.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=final.parent, prefix=f".{final.name}-") as folder:
-        source = Path(folder, "source")
-        source.mkdir()
+    with replacing_folder(path_to_source_folder) as source:
         receipt = gather(entry, source, folder_of_catalogue, path_to_downloads)
         write_receipt(source, {"graph": graph} | receipt)
-        if final.exists():
-            shutil.rmtree(final)
-        source.replace(final)
     if path_to_receipt is not None:
         write_json(path_to_receipt, {"graph": graph} | receipt)
 

@@ -1,11 +1,8 @@
 """Bring the files of a published query set together, verified, with a receipt of what came."""
 
 import os
-import shutil
-import tempfile
-from pathlib import Path
 
-from clqa.files import write_json
+from clqa.files import replacing_folder, write_json
 from clqa.graph_sources import gather
 from clqa.logs import log_to
 from clqa.receipts import write_receipt
@@ -35,16 +32,9 @@ def download_queries(
     InputError
         If a file cannot be had or fails its check.
     """
-    final = Path(path_to_source)
-    final.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=final.parent, prefix=f".{final.name}-") as folder:
-        source = Path(folder, "source")
-        source.mkdir()
+    with replacing_folder(path_to_source) as source:
         receipt = gather(published, source, folder_of_catalogue, path_to_downloads)
         write_receipt(source, {"queries": queries} | receipt)
-        if final.exists():
-            shutil.rmtree(final)
-        source.replace(final)
     write_json(path_to_receipt, {"queries": queries} | receipt)
 
 

@@ -7,7 +7,7 @@ import argparse
 import sys
 from pathlib import Path
 
-from clqa.errors import InputError
+from clqa.errors import InputError, placed
 from clqa.exports import WRITERS, QuerySet, Vocabulary, joined_shards
 from clqa.graphs import read_graph
 from clqa.query_sets import read_answers, read_queries
@@ -34,8 +34,11 @@ def export_queries(paths, path_to_graph, path_to_entities, path_to_relations, fo
         read = [QuerySet(read_queries(one), read_answers(other)) for one, other in shards]
         for shard, (path, _) in zip(read, shards, strict=True):
             if shard.queries.metadata["graph"] != graph.hash:
-                raise InputError(f"{path}: queries of another graph than {path_to_graph}")
-        whole = joined_shards(read)
+                raise InputError(
+                    f"{path}: queries of another graph than {path_to_graph}; give their own graph"
+                )
+        with placed(shards[0][1]):
+            whole = joined_shards(read)
         if whole.split in sets:
             raise InputError(f"two query sets of the split {whole.split}; export one at a time")
         sets[whole.split] = whole

@@ -79,7 +79,9 @@ def _refused(release, counts, formulas, view) -> dict[str, str]:
         expected = counts.get(shape, len(rows.anchors))
         try:
             if len(rows.anchors) != expected:
-                raise InputError(f"{shape}: {len(rows.anchors)} queries, expected {expected}")
+                raise InputError(
+                    f"{shape}: {len(rows.anchors)} queries, expected {expected} by published.counts"
+                )
             check_against_graph(shape, formulas[shape], rows, view)
         except InputError as error:
             refused[shape] = str(error)

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from tqdm import tqdm
 
-from clqa.errors import InputError
+from clqa.errors import damaged
 from clqa.filters import full_only
 from clqa.formulas import parse
 from clqa.graphs import read_graph
@@ -12,7 +12,7 @@ from clqa.logs import log_to
 from clqa.models import QueryBatch, batches, inference_graph, load_method, visible_splits
 from clqa.plans import plan
 from clqa.predictions import write_predictions
-from clqa.query_sets import QueryTable, read_answers, read_queries
+from clqa.query_sets import QueryTable, check_asked_of, read_answers, read_queries
 
 
 def predict_answers(
@@ -33,11 +33,8 @@ def predict_answers(
     splits = visible_splits(basis, split)
     graph = read_graph(path_to_graph, splits)
     queries = read_queries(path_to_queries)
-    if (graph.hash, split) != (queries.metadata["graph"], queries.metadata["split"]):
-        raise InputError(
-            f"{path_to_queries}: not asked of {path_to_graph}, split {split}; sample them again"
-        )
-    answers = _answers_of(queries, path_to_answers) if basis == "answers" else {}
+    check_asked_of(graph, split, queries, path_to_queries)
+    answers = _answers_of(queries, path_to_queries, path_to_answers) if basis == "answers" else {}
     options = {key: value for key, value in settings.items() if key != "inference_graph"}
     parts = _all_batches(queries, answers, graph.n_entities, chunk_bytes)
     blocks = (module.scores(graph, part, **options) for part in _with_progress(parts, queries))
@@ -56,10 +53,13 @@ def predict_answers(
     write_predictions(path_to_predictions, path_to_sidecar, blocks, sidecar)
 
 
-def _answers_of(queries: QueryTable, path_to_answers) -> dict:
+def _answers_of(queries: QueryTable, path_to_queries, path_to_answers) -> dict:
     answers = read_answers(path_to_answers)
-    if answers.metadata["queries"] != queries.metadata["queries"]:
-        raise InputError(f"{path_to_answers}: answers of other queries; split them again")
+    for shape, part in queries.shapes.items():
+        known = answers.shapes.get(shape)
+        if known is None or known.query_ids.tolist() != part.query_ids.tolist():
+            what = f"{shape}: answers of other queries than {path_to_queries}, or in another order"
+            raise damaged(path_to_answers, what, "split_answers")
     return answers.shapes
 
 
@@ -68,10 +68,6 @@ def _all_batches(queries: QueryTable, answers, n_entities, chunk_bytes) -> Itera
         full = None
         if shape in answers:
             known = answers[shape]
-            if known.query_ids.tolist() != part.query_ids.tolist():
-                raise InputError(
-                    f"answers of {shape}: not in the order of the queries; split again"
-                )
             full = full_only(known.easy, known.hard, known.retracted)
         formula = parse(queries.metadata["formulas"][shape])
         whole = QueryBatch(plan(formula), part.query_ids, part.anchors, part.relations, full)

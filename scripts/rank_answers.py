@@ -3,6 +3,7 @@
 import numpy as np
 import pyarrow as pa
 
+from clqa.errors import placed
 from clqa.filters import FILTERS
 from clqa.logs import log_to
 from clqa.predictions import Predictions, open_predictions
@@ -15,7 +16,8 @@ def rank_answers(path_to_predictions, path_to_sidecar, path_to_answers, path_to_
     """Write one row per filter and hard answer, under all filters."""
     answers = read_answers(path_to_answers)
     predictions = open_predictions(path_to_predictions, path_to_sidecar, expected=answers)
-    counts = [*_counts(answers, predictions)]
+    with placed(f"{path_to_predictions} with {path_to_answers}"):
+        counts = [*_counts(answers, predictions)]
     model = {key: predictions.sidecar.get(key) for key in ("model", "method", "inference_graph")}
     model["settings"] = predictions.sidecar.get("settings", {})
     write_table(path_to_ranks, _table(answers, counts), {**answers.metadata, "model": model})

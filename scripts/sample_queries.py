@@ -6,6 +6,7 @@ from tqdm import tqdm
 
 import clqa.sampling
 from clqa.answers import split_answers
+from clqa.errors import placed
 from clqa.files import write_json
 from clqa.formulas import parse
 from clqa.graphs import read_graph
@@ -35,9 +36,10 @@ def sample_queries(
     ground = clqa.sampling.sampling_ground(graph, split)
     batches, report = {}, {}
     for shape, text in shapes.items():
-        batches[shape], report[shape] = _sample_shape(
-            ground, shape, parse(text), dict(sampling), (seed, queries)
-        )
+        with placed(f"query set {queries}, shape {shape}"):
+            batches[shape], report[shape] = _sample_shape(
+                ground, shape, parse(text), dict(sampling), (seed, queries)
+            )
     ids = [name for batch in batches.values() for name in batch.query_ids]
     metadata = describe_queries(graph, split, shapes, ids)
     write_json(path_to_report, report)
@@ -56,15 +58,17 @@ def _sample_shape(ground, shape, formula, sampling, stream):
             selected = answers.hard
     elif quotas is not None:
         count = int(class_table(formula).possible.sum()) * quotas["answers"]
+        patience = clqa.sampling.patience_for(tries, count)
         with _bar(stream, shape, count, "answer") as progress:
             found, selected, classes = sample_by_class(
-                ground, formula, Quotas(**quotas), rules, tries * count, stream, progress
+                ground, formula, Quotas(**quotas), rules, tries * count, stream, progress, patience
             )
         extra = {"classes": classes}
     else:
+        patience = clqa.sampling.patience_for(tries, count)
         with _bar(stream, shape, count, "query") as progress:
             found = clqa.sampling.sample_queries(
-                ground, formula, count, rules, tries * count, stream, progress
+                ground, formula, count, rules, tries * count, stream, progress, patience
             )
     ids = query_ids(ground.graph.hash, formula, found.anchors, found.relations)
     n_found = sum(extra["classes"].values()) if extra else len(ids)

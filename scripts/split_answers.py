@@ -2,12 +2,11 @@
 
 import clqa.answers
 from clqa.adjacencies import split_view
-from clqa.errors import InputError
 from clqa.formulas import parse
 from clqa.graphs import read_graph
 from clqa.logs import log_to
 from clqa.plans import plan
-from clqa.query_sets import Answers, read_queries, write_answers
+from clqa.query_sets import Answers, check_asked_of, read_queries, write_answers
 
 
 def split_answers(path_to_graph, path_to_queries, path_to_answers, split):
@@ -20,11 +19,7 @@ def split_answers(path_to_graph, path_to_queries, path_to_answers, split):
     """
     graph = read_graph(path_to_graph)
     queries = read_queries(path_to_queries)
-    if queries.metadata["graph"] != graph.hash or queries.metadata["split"] != split:
-        raise InputError(
-            f"{path_to_queries}: queries of another graph or split than {path_to_graph} "
-            f"({split}); sample or import them again"
-        )
+    check_asked_of(graph, split, queries, path_to_queries)
     view = split_view(graph, split)
     shapes = {}
     for shape, batch in queries.shapes.items():

@@ -8,6 +8,7 @@ import numpy as np
 import pyarrow as pa
 
 from clqa.metrics import metric, score_id
+from clqa.query_sets import set_hash
 from clqa.tables import write_table
 
 FORMULAS = {
@@ -48,13 +49,13 @@ def write_run(folder: Path, run: dict | None = None, n_queries: int = 6, hard=No
         for shard, names in (("one", run["shapes"][::2]), ("two", run["shapes"][1::2])):
             path = folder / "answers" / queries / f"{shard}.parquet"
             rows = [row for row in answers if row["shape"] in names]
-            write_table(path, pa.Table.from_pylist(rows, _ANSWERS), _metadata(queries, names))
+            write_table(path, pa.Table.from_pylist(rows, _ANSWERS), _metadata(rows, names))
             given["answers"][queries, shard] = path
             path = folder / "queries" / queries / f"{shard}.json"
             given["samplings"][queries, shard] = _write_json(path, _sampling(names, n_queries))
         for model in run["models"]:
             path = folder / "scores" / queries / f"{model}.parquet"
-            metadata = _metadata(queries, run["shapes"]) | {"model": _model(model)}
+            metadata = _metadata(answers, run["shapes"]) | {"model": _model(model)}
             write_table(path, _scores(answers, model, run), metadata)
             given["scores"][queries, model] = path
     path = folder / "graphs" / "toy" / "summary.json"
@@ -101,14 +102,14 @@ def _entry(queries: str) -> dict:
     return {"graph": "toy", "split": "test", "seed": 7, "sampling": sampling}
 
 
-def _metadata(queries: str, shapes) -> dict:
+def _metadata(answers: list[dict], shapes) -> dict:
     return {
         "formulas": {shape: FORMULAS[shape] for shape in shapes},
         "graph": "9" * 64,
         "vocabulary": "8" * 64,
         "n_entities": N_ENTITIES,
         "split": "test",
-        "queries": queries.encode().hex().ljust(64, "0"),
+        "queries": set_hash(answer["query_id"] for answer in answers),
         "observed": ["train", "valid"],
         "full": ["train", "valid", "test"],
     }

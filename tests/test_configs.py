@@ -1,9 +1,11 @@
 """Configuration that cannot be meant is refused in one line that names the key."""
 
 import copy
+import datetime
 from pathlib import Path
 
 import pytest
+import yaml
 
 from clqa.configs import read_catalogue, read_yaml, resolved, validated
 from clqa.errors import InputError
@@ -45,6 +47,11 @@ def run_with(files=(), **changes):
         ("x:\n  no: 1\n", "run.yaml, line 2: YAML reads the key no as False; quote it"),
         ("[1, 2]\n", "run.yaml: expected a mapping of keys to values, found [1, 2]"),
         ("a: [\n", "run.yaml: not YAML in UTF-8"),
+        ("a: 2020-13-45\n", "run.yaml: not YAML in UTF-8"),
+        (f"a: {'9' * 5000}\n", "run.yaml: not YAML in UTF-8"),
+        ("a: !!int ''\n", "run.yaml: not YAML in UTF-8"),
+        ("a: !!bool x\n", "run.yaml: not YAML in UTF-8"),
+        (f"a: {'[' * 3000}{']' * 3000}\n", "run.yaml: not YAML in UTF-8"),
     ],
 )
 def test_yaml_that_says_two_things_is_refused(tmp_path, text, expected):
@@ -129,6 +136,124 @@ def test_defaults_are_filled_in_in_the_order_of_the_schema():
 )
 def test_run_files_with_wrong_keys_and_values_are_refused(changes, expected):
     assert expected in refusal(lambda: run_with(**changes))
+
+
+@pytest.mark.parametrize(
+    ("changes", "expected"),
+    [
+        ({"seed": 10**30}, "seed: expected a whole number from -9223372036854775808 to 2^64 - 1"),
+        ({"seed": 1 << 20000}, "seed: expected a whole number"),
+        ({"seed": float("nan")}, "seed: expected a number, found nan"),
+        ({"shards": float("inf")}, "shards: expected a number, found inf"),
+        ({"shards": 10**9}, "shards: "),
+        ({"metrics": [f"hits@{10**20}"]}, "metrics: 'hits@100000000000000000000': K must be"),
+        ({"metrics": ["hits@2147483648"]}, "metrics: 'hits@2147483648': K must be"),
+        ({"metrics": ["hits@" + "9" * 5000]}, "metrics: 'hits@9999"),
+        ({"name": "a\n"}, "name: 'a\\n' is not allowed"),
+        ({"name": "a" * 101}, "has 101 characters; expected 100 at most"),
+        ({"name": datetime.date(2020, 1, 1)}, "name: YAML reads it as date"),
+        ({"catalogues": ["a\0b"]}, "catalogues[0]: 'a\\x00b' holds a character"),
+        ({"catalogues": ["\ud800"]}, "catalogues[0]: '\\ud800' holds a character"),
+    ],
+)
+def test_values_that_no_code_can_take_are_refused(changes, expected):
+    assert expected in refusal(lambda: run_with(**changes))
+
+
+def test_a_list_that_holds_itself_is_refused(tmp_path):
+    content = read_yaml(yaml_file(tmp_path, "models: &a [*a]\n"))
+    assert "holds itself" in refusal(lambda: run_with(**content))
+
+
+USER_SCHEMAS = ("config", "graphs", "query_sets", "models", "shapes")
+
+
+@pytest.mark.parametrize("name", USER_SCHEMAS)
+def test_every_number_of_a_schema_is_bounded_on_both_sides(name):
+    def check(schema, place):
+        kinds = schema.get("type", ())
+        if {"integer", "number"} & ({kinds} if isinstance(kinds, str) else {*kinds}):
+            if place.endswith("triple.items"):  # ids as a file has them, compared as text
+                return
+            assert {"minimum", "exclusiveMinimum"} & schema.keys(), place
+            assert abs(schema["maximum"]) < 2**64, place
+        for key, value in schema.items():
+            for part in value if isinstance(value, list) else [value]:
+                if isinstance(part, dict):
+                    check(part, f"{place}.{key}")
+
+    check(read_yaml(SCHEMAS / f"{name}.schema.yaml"), name)
+
+
+@pytest.mark.parametrize("name", ["a\n", "", "a/b", "../a", ".a", "a b", "ä", "a" * 101])
+@pytest.mark.parametrize("kind", ["graphs", "query_sets", "models", "shapes"])
+def test_names_that_make_no_folder_are_refused_in_every_catalogue(tmp_path, kind, name):
+    entry = yaml.safe_load((ROOT / "config" / f"{kind}.yaml").read_text(encoding="utf-8"))
+    (tmp_path / f"{kind}.yaml").write_text(yaml.safe_dump({name: next(iter(entry.values()))}))
+    assert f"{kind}.yaml: " in refusal(lambda: run_with(catalogues=[str(tmp_path)]))
+
+
+@pytest.mark.parametrize(
+    "sampling",
+    [
+        {"count": 10**30},
+        {"count": 10**8},
+        {"max_hard": 2**31},
+        {"max_easy": 10**19},
+        {"max_retracted": 10**30},
+        {"min_links": 256},
+        {"tries": 10**10},
+        {"tries": "many"},
+        {"quotas": {"answers": 10**8}},
+        {"quotas": {"max_share": float("nan")}},
+        {"quotas": {"share_from": float("inf")}},
+    ],
+    ids=str,
+)
+def test_numbers_of_a_sampling_are_bounded(tmp_path, sampling):
+    entry = {"graph": "umls", "split": "test", "sampling": sampling}
+    yaml_file(tmp_path, yaml.safe_dump({"mine": entry}), "query_sets.yaml")
+    text = refusal(lambda: run_with(catalogues=[str(tmp_path)]))
+    assert "query_sets.yaml: mine.sampling." in text
+
+
+@pytest.mark.parametrize("name", [".", "..", "a/b", "a\n", ""])
+def test_an_archive_is_kept_under_a_plain_name(tmp_path, name):
+    archive = {"name": name, "urls": ["https://example.org/a.zip"], "checksum": "unknown"}
+    entry = {
+        "source": {"kind": "urls", "archive": archive},
+        "files": {"train": "a", "valid": "b", "test": "c"},
+    }
+    yaml_file(tmp_path, yaml.safe_dump({"mine": entry}), "graphs.yaml")
+    text = refusal(lambda: run_with(catalogues=[str(tmp_path)]))
+    assert "mine.source.archive.name: " in text
+
+
+@pytest.mark.parametrize(
+    "formula", ["(" * 450 + "r1(s1,f)" + ")" * 450, "r1(s1,f)" + "&r1(s1,f)" * 200]
+)
+def test_formulas_that_are_too_deep_or_too_long_are_refused(tmp_path, formula):
+    yaml_file(tmp_path, yaml.safe_dump({"odd": formula}), "shapes.yaml")
+    text = refusal(lambda: run_with(catalogues=[str(tmp_path)], shapes=["1p", "odd"]))
+    assert "shapes.yaml: odd: " in text
+
+
+@pytest.mark.parametrize(
+    ("method", "settings", "expected"),
+    [
+        ("constant", {"value": "high"}, "settings.value: expected a number, found 'high'"),
+        ("constant", {"value": True}, "settings.value: expected a number, found True"),
+        ("constant", {"value": float("nan")}, "mine.settings.value: expected a number, found nan"),
+        ("random", {"seed": "one"}, "settings.seed: expected a whole number, found 'one'"),
+        ("random", {"seed": 1.5}, "settings.seed: expected a whole number, found 1.5"),
+        ("random", {"seed": datetime.date(2020, 1, 1)}, "settings.seed: YAML reads it as date"),
+    ],
+)
+def test_settings_have_the_type_that_the_method_says(tmp_path, method, settings, expected):
+    yaml_file(
+        tmp_path, yaml.safe_dump({"mine": {"method": method, "settings": settings}}), "models.yaml"
+    )
+    assert expected in refusal(lambda: run_with(catalogues=[str(tmp_path)]))
 
 
 def test_a_missing_key_is_named_with_its_meaning():

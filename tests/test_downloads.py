@@ -269,6 +269,14 @@ def test_md5_is_enough(server, tmp_path):
     assert receipt["archive"]["sha256"] == sha256(ZIP)
 
 
+def test_a_web_page_of_another_size_is_called_a_web_page(server, tmp_path):
+    server.pages["/KG.zip"] = b"<html>please log in</html>" + bytes(10**6)
+    with pytest.raises(
+        InputError, match=r"not a zip \(starts with '<html'\); serves 1000026 bytes"
+    ):
+        get(tmp_path, archive_at(f"{server.url}/KG.zip", size=7))
+
+
 def test_a_wrong_size_is_refused_before_it_is_fetched(server, tmp_path):
     server.pages["/KG.zip"] = ZIP
     with pytest.raises(InputError, match=f"serves {len(ZIP)} bytes, expected 7"):
@@ -310,6 +318,8 @@ def test_what_a_killed_download_left_is_removed(server, tmp_path):
     folder = drop_path(Item("KG.zip", sha256=sha256(ZIP)), tmp_path / "downloads").parent
     folder.mkdir(parents=True)
     (folder / ".KG.killed.zip").write_bytes(b"half")
+    (folder / ".pip-killed").mkdir()
+    (folder / ".pip-killed" / "half.whl").write_bytes(b"half")
     get(tmp_path, archive_at(f"{server.url}/KG.zip"))
     assert not leftovers(tmp_path)
 

@@ -12,6 +12,8 @@ import reference_ranks as reference
 from clqa import rank_lists
 from clqa.errors import InputError
 from clqa.metrics import METRICS, cut_off, metric, score_id, score_parts
+from clqa.ragged import Ragged, ragged
+from clqa.ranks import count_competitors
 from clqa.ties import POLICIES, expected_reciprocals, ranks
 
 IDS = [
@@ -155,16 +157,37 @@ def test_hits_can_be_cut_anywhere():
 
 
 def test_a_hundred_better_candidates_leave_a_hundred_and_first_place():
-    full = value("mrr", 100, 0, "pessimistic")
+    scores = np.zeros((1, 10_000))
+    scores[0, 0], scores[0, 1:101] = 0.5, 1
+    found = count_competitors(scores, ragged([[0]]), [ragged([[0]])])
+    assert (found.greater.item(), found.candidates.item()) == (100, 10_000)
+    full = metric("mrr").values(found.greater, found.tied, "pessimistic").item()
     assert full == pytest.approx(0.009901, abs=5e-7)
-    assert pytest.approx(0.5001, abs=5e-5) == 50 * 100 / 9998
+
+
+def test_few_candidates_flatter():
+    """Of 50 drawn from 9,998 others, of which 100 are better, 50 · 100 / 9,998 are expected to be.
+
+    Windows of 50 on a circle of the others stand for the draws; each of these is in 25 of them.
+    """
+    scores = np.full((1, 9999), 0.5)
+    scores[0, 1:101] = 1
+    greater = []
+    for first in range(0, 9998, 2):
+        window = (first + np.arange(50)) % 9998 + 1
+        out = np.delete(np.arange(9999), window)
+        excluded = Ragged(np.array([0, len(out)]), out)
+        found = count_competitors(scores, ragged([[0]]), [excluded])
+        assert found.candidates.item() == 51
+        greater.append(found.greater.item())
+    assert np.mean(greater) == pytest.approx(0.5001, abs=5e-5)
 
 
 @pytest.mark.parametrize(
     "identifier", ["hits@0", "hits@-1", "hits@2.5", "hits@10 ", "hits@", "hits@True", "hits@010"]
 )
 def test_a_cut_off_must_be_a_whole_number_from_one(identifier):
-    with pytest.raises(InputError, match=f"'{identifier}': K must be a whole number"):
+    with pytest.raises(InputError, match=f"'{identifier}': K must be a whole number from 1"):
         metric(identifier)
 
 
@@ -341,7 +364,7 @@ def test_miss_rate_of_an_empty_list_is_undefined():
 
 def test_the_mean_reciprocal_rank_is_not_the_reciprocal_of_the_mean_rank():
     found = rank_lists.mean_reciprocal_rank([1, 2, 10]), rank_lists.mean_rank([1, 2, 10])
-    assert found[0] != pytest.approx(1 / found[1], abs=0.1)
+    assert found == pytest.approx((8 / 15, 13 / 3))  # 3 / 13 would be half of it
 
 
 @pytest.mark.parametrize(

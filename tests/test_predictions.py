@@ -232,7 +232,7 @@ def test_a_missing_file_is_named(dump, name):
 
 def test_a_sidecar_that_is_no_json_is_refused(dump):
     dump[1].write_text("{")
-    with pytest.raises(InputError, match="not a JSON file"):
+    with pytest.raises(InputError, match=r"all\.json: not readable as JSON"):
         open_predictions(*dump, table())
 
 

@@ -142,7 +142,7 @@ def test_the_hash_of_a_set_does_not_depend_on_shards():
 def test_a_table_of_something_else_is_refused(tmp_path):
     path = tmp_path / "other.parquet"
     write_table(path, pa.table({"query_id": ["a"]}), METADATA)
-    with pytest.raises(InputError, match=r"other.parquet: a table without the column 'shape'"):
+    with pytest.raises(InputError, match=r"other.parquet: .*without the column 'shape'"):
         read_queries(path)
 
 
@@ -151,5 +151,5 @@ def test_a_cut_table_is_refused_by_name(tmp_path, keep):
     path = tmp_path / "queries.parquet"
     write_queries(path, SHAPES, METADATA, source="sampled")
     path.write_bytes(path.read_bytes()[:keep])
-    with pytest.raises(InputError, match=r"queries.parquet: not a readable Parquet table"):
+    with pytest.raises(InputError, match=r"queries.parquet: not a readable table"):
         read_queries(path)

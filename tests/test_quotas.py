@@ -20,10 +20,10 @@ FREELY = Rules(max_hard=None, max_retracted=None, negation="any")
 GRAPH = random_graph(3, n_entities=60, n_forward=4, n_edges=500)
 
 
-def drawn(text, answers=40, tries=100_000, stream=(0, "q"), rules=FREELY, **options):
+def drawn(text, answers=40, tries=100_000, stream=(0, "q"), rules=FREELY, patience=None, **options):
     quotas = Quotas(**{"answers": answers, "max_share": 1.0, **options})
     return sample_by_class(
-        sampling_ground(GRAPH, "test"), parse(text), quotas, rules, tries, stream
+        sampling_ground(GRAPH, "test"), parse(text), quotas, rules, tries, stream, patience=patience
     )
 
 
@@ -84,6 +84,13 @@ def test_sampling_ends_where_a_class_has_too_few_answers():
     found = drawn(PATH, answers=100_000, tries=3000)
     assert found.queries.tries == 6000
     assert 0 < found.filled["2p"] < 100_000
+
+
+def test_a_class_that_gives_nothing_more_is_given_up():
+    most = drawn(PATH, answers=10**6, tries=200_000)
+    found = drawn(PATH, answers=10**6, tries=10**9, patience=60_000)
+    assert found.queries.tries < 10**6
+    assert found.filled == most.filled
 
 
 def test_no_relation_and_no_anchor_has_more_than_its_share():

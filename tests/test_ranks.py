@@ -150,7 +150,9 @@ def test_number_types_do_not_change_counts(dtype):
 
 
 def test_a_list_of_scores_is_ranked_like_an_array():
-    assert counts([1, 0, 1], hard=[0]) == counts(np.array([1.0, 0.0, 1.0]), hard=[0])
+    targets, nothing = ragged([[0], [1]]), ragged([[], []])
+    found = count_competitors([[1, 0, 1], [2, 1, 0]], targets, [nothing])
+    assert [part[0].tolist() for part in found] == [[0, 1], [1, 0], [3, 3]]
 
 
 def test_columns_first_storage_does_not_change_counts():

@@ -69,6 +69,51 @@ def test_a_shape_is_the_mean_over_its_queries_and_a_group_over_its_shapes(metric
     assert float(group) == pytest.approx(sum(shapes) / 4, abs=1e-15)
 
 
+@pytest.mark.parametrize(
+    ("subject", "name", "reading"),
+    [
+        ("shape", "pni", "not-exists"),
+        ("shape", "2in", ""),
+        ("shape", "2p", ""),
+        ("group", "negation", "not-exists"),
+        ("group", "EPFO", ""),
+    ],
+)
+def test_the_column_pni_tells_the_reading_of_a_negated_chain(metrics, subject, name, reading):
+    assert set(cells(metrics, "pni", **{subject: name})) == {reading}
+
+
+FIT = "r1(s1,e1)&!r2(e1,f)&r3(s2,f)"  # the reading of pni in FIT and EFOk-CQA
+
+
+@pytest.mark.parametrize(
+    ("formulas", "readings"),
+    [({"pni": FIT}, {"exists-not"}), ({"pni": FIT, "2in": FORMULAS["pni"]}, None)],
+)
+def test_another_reading_of_a_negated_chain_is_told(tmp_path, monkeypatch, formulas, readings):
+    for shape, formula in formulas.items():
+        monkeypatch.setitem(FORMULAS, shape, formula)
+    given = write_run(tmp_path / "results", configuration(models=["walker"]))
+    assemble_report(**given)
+    table = read_keyed_table(given["path_to_metrics"], METRICS_KEYS)
+    assert set(cells(table, "pni", shape="pni")) == {"exists-not"}
+    both = readings or {"exists-not+not-exists"}
+    assert set(cells(table, "pni", group="negation")) == both
+
+
+def test_a_score_without_a_tie_policy_has_none_in_its_row_and_protocol(made, metrics):
+    assert set(cells(metrics, "ties", metric="tie_rate")) == {""}
+    assert "" not in cells(metrics, "ties", metric="mrr")
+    protocols = json.loads((made[0] / "manifest.json").read_text())["fingerprints"]
+    names = cells(metrics, "fingerprint", metric="tie_rate")
+    assert {protocols[name]["ties"] for name in names} == {""}
+
+
+def test_the_policy_on_queries_without_answers_is_part_of_every_protocol(made):
+    protocols = json.loads((made[0] / "manifest.json").read_text())["fingerprints"]
+    assert {protocol["missing"] for protocol in protocols.values()} == {"error"}
+
+
 def test_the_oracle_is_always_first(metrics):
     assert set(cells(metrics, "value", metric="mrr", model="oracle", stratum="")) == {"1.0"}
 

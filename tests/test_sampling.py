@@ -166,6 +166,55 @@ def test_the_stage_reports_what_is_missing(tmp_path):
     assert rows == {(0, 0, 0), (1, 0, 1)}
 
 
+STAR = graph_of(
+    400,
+    1,
+    train=[[0, 0, tail] for tail in range(1, 200)],
+    test=[[0, 0, tail] for tail in range(200, 400)],
+)
+
+
+@pytest.mark.parametrize("batch", [7, 1 << 14])
+def test_a_hopeless_shape_is_given_up(monkeypatch, batch):
+    """The one query of a star has more hard answers than are allowed."""
+    monkeypatch.setattr(clqa.sampling, "_BATCH", batch)
+    rules, ground = Rules(max_hard=100), sampling_ground(STAR, "test")
+    found = sample_queries(ground, parse("r1(s1,f)"), 300, rules, 300_000, (0, "q"), patience=500)
+    assert (len(found.anchors), found.tries) == (0, 500)
+    assert sum(found.rejections.values()) == 500
+
+
+@pytest.mark.parametrize("batch", [7, 1 << 14])
+def test_patience_starts_anew_with_every_query(monkeypatch, batch):
+    monkeypatch.setattr(clqa.sampling, "_BATCH", batch)
+    graph = random_graph(1)
+    ground, asked = sampling_ground(graph, "test"), (parse(FORK), 10**4, Rules(), 10**6, (0, "q"))
+    found = sample_queries(ground, *asked, patience=3000)
+    until = sample_queries(ground, asked[0], len(found.anchors), *asked[2:])
+    assert len(found.anchors) > 5
+    assert found.tries == until.tries + 3000
+    assert found.anchors.tolist() == until.anchors.tolist()
+
+
+def test_the_stage_names_the_query_set_and_shape_of_a_wrong_option(tmp_path):
+    paths = [tmp_path / name for name in ("graph.npz", "queries.parquet", "report.json")]
+    write_graph(paths[0], CHAIN)
+    options = {"count": 5, "tries": 5, "exhaustive": False, "quotas": None, "min_links": 3}
+    with pytest.raises(InputError, match="query set chain, shape 2p: sampling option min_links"):
+        stage(*paths, {"2p": PATH}, {**Rules()._asdict(), **options}, "train", 0, "chain")
+    assert [path.name for path in tmp_path.iterdir()] == ["graph.npz"]
+
+
+def test_the_stage_gives_up_after_a_twentieth_of_all_tries(tmp_path):
+    paths = [tmp_path / name for name in ("graph.npz", "queries.parquet", "report.json")]
+    write_graph(paths[0], STAR)
+    for count, tries, expected in ((300, 100, 2000), (1000, 100, 5000), (5, 100, 500)):
+        options = {"count": count, "tries": tries, "exhaustive": False, "quotas": None}
+        stage(*paths, {"1p": "r1(s1,f)"}, {**Rules()._asdict(), **options}, "test", 0, "star")
+        report = json.loads(paths[2].read_text())["1p"]
+        assert (report["tries"], report["short"]) == (expected, count)
+
+
 def test_counts_below_a_hundred_are_met():
     assert len(sampled(random_graph(1), FORK, count=7).anchors) == 7
 

@@ -11,8 +11,9 @@ from clqa.adjacencies import split_view
 from clqa.errors import InputError
 from clqa.files import sha256_of
 from clqa.formulas import parse
-from clqa.graphs import OBSERVED, read_graph, write_graph
+from clqa.graphs import OBSERVED, make_graph, read_graph, write_graph
 from clqa.plans import plan
+from clqa.predictions import write_predictions
 from clqa.query_sets import (
     Answers,
     Queries,
@@ -29,6 +30,7 @@ from predict_answers import predict_answers
 from rank_answers import rank_answers
 from reference_ranks import competitors
 from score_answers import score_answers
+from split_answers import split_answers
 from test_models import MODELS, some_graph
 
 SHAPES = {
@@ -330,8 +332,30 @@ def test_answers_of_other_queries_are_refused(folder):
     queries = (folder / "queries.parquet").read_bytes()
     make_queries(folder, some_graph(), {"1p": SHAPES["1p"]})
     (folder / "queries.parquet").write_bytes(queries)
-    with pytest.raises(InputError, match="answers of other queries"):
+    with pytest.raises(InputError, match=r"answers\.parquet: 2i: answers of other queries"):
         predict(folder, "oracle")
+
+
+def test_a_filter_that_the_ranks_do_not_have_is_named_with_their_file(made, tmp_path):
+    with pytest.raises(InputError, match=r"random\.ranks\.parquet: ranks under the filter raw"):
+        score_answers(
+            [made / "random.ranks.parquet"],
+            [made / "answers.parquet"],
+            tmp_path / "scores.parquet",
+            METRICS,
+            TIES,
+            ["raw"],
+        )
+    assert not list(tmp_path.iterdir())
+
+
+def test_shards_of_different_splits_are_named(made, folder):
+    make_queries(folder, some_graph(), SHAPES, "valid")
+    predict(folder, split="valid")
+    rank(folder)
+    with pytest.raises(InputError, match=r"random\.ranks\.parquet: shards differ in their"):
+        score([made, folder], path_to_scores=folder / "scores.parquet")
+    assert not (folder / "scores.parquet").exists()
 
 
 def test_ranks_of_other_answers_are_refused(made, folder):
@@ -339,6 +363,48 @@ def test_ranks_of_other_answers_are_refused(made, folder):
     make_queries(folder, some_graph(), {"1p": SHAPES["1p"]})
     with pytest.raises(InputError, match=r"random\.ranks\.parquet: not made from"):
         score([folder])
+
+
+# Which known answers do not compete, from the triples of the splits to the scores: one anchor (6)
+# with a link of one relation to each answer.
+
+FALLING = [0.95, 0.9, 0.85, 0.8, 0.75, 0.7]
+
+
+@pytest.mark.parametrize(
+    ("split", "scores", "links", "expected"),
+    [
+        ("test", FALLING, {"train": [0], "valid": [1, 2], "test": [4]}, 2),
+        ("test", FALLING, {"train": [0], "valid": [], "test": [4]}, 4),
+        ("valid", [0.9, 0.8, 0.7, 0.6, 0, 0], {"train": [0], "valid": [3], "test": [1]}, 3),
+        ("test", [0.9, 0.8, 0.7, 0.6, 0, 0], {"train": [0], "valid": [1], "test": [3]}, 2),
+    ],
+)
+def test_known_answers_are_filtered_by_the_split(tmp_path, split, scores, links, expected):
+    triples = {
+        name: np.array([[6, 0, tail] for tail in tails], np.int32).reshape(-1, 3)
+        for name, tails in links.items()
+    }
+    graph = make_graph(triples, np.array([-1]), 7, "v" * 64)
+    write_graph(tmp_path / "graph.npz", graph)
+    text = "r1(s1,f)"
+    ids = query_ids(graph.hash, parse(text), np.array([[6]]), np.array([[0]]))
+    queries = Queries(ids, np.array([[6]], np.int32), np.array([[0]], np.int32))
+    metadata = describe_queries(graph, split, {"1p": text}, ids)
+    paths = [tmp_path / name for name in ("queries.parquet", "answers.parquet")]
+    write_queries(paths[0], {"1p": queries}, metadata, source="sampled")
+    split_answers(tmp_path / "graph.npz", *paths, split)
+    sidecar = {"query_ids": list(ids), "n_entities": 7, "vocabulary": graph.vocabulary}
+    dump = [tmp_path / "mine.npy", tmp_path / "mine.json"]
+    write_predictions(*dump, [np.array([[*scores, -1.0]])], sidecar)
+    rank_answers(*dump, paths[1], tmp_path / "mine.ranks.parquet")
+    table, _ = score([tmp_path], "mine")
+    (found,) = (row for row in table.to_pylist() if row["stratum"] == "")
+    assert found["n_hard"] == 1
+    for ties in TIES:
+        for rule in FILTERS:
+            assert found[f"mr[{ties},{rule}]"] == expected
+            assert found[f"mrr[{ties},{rule}]"] == 1 / expected
 
 
 def test_a_failed_prediction_leaves_no_file(folder):

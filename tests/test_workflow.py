@@ -286,6 +286,18 @@ def test_an_exported_query_set_is_imported_audited_and_scored_alike(folder):
     assert values[0] == values[1]
 
 
+def test_a_run_ends_with_the_place_of_its_report(folder):
+    told = "report: results/runs/toy/report.html"
+    (folder / "results/answers/toy-test/part-1.parquet").unlink()
+    part = snakemake(folder, "results/answers/toy-test/part-1.parquet")
+    nothing = snakemake(folder, "results/answers/toy-test/part-1.parquet")
+    shutil.rmtree(folder / "results/runs")
+    plan, whole = snakemake(folder, "-n"), snakemake(folder)
+    lines = [(run.stdout + run.stderr).splitlines() for run in (part, nothing, plan, whole)]
+    assert [run.returncode for run in (part, nothing, plan, whole)] == [0] * 4
+    assert [found.count(told) for found in lines] == [0, 0, 0, 1]
+
+
 def test_predictions_can_be_dropped_after_ranking(folder):
     for made in ("predictions/toy-test/constant", "ranks/toy-test/constant", "runs/toy"):
         shutil.rmtree(folder / "results" / made)
@@ -348,6 +360,64 @@ def test_a_job_with_bad_input_says_so_in_its_log_and_leaves_nothing(tmp_path):
     ]
 
 
+NAMES = {
+    "graphs": ("FB15k-237-x", "FB15k-237-x-betae", "NELL.v2_x"),
+    "query_sets": ("FB15k-237-x", "FB15k-237-x-betae", "NELL.v2_x", "NELLxv2_x"),
+    "models": ("m_1-2.3", "m_1-2", "m_1-2x3"),
+}
+
+
+def names_of_many_kinds(folder: Path) -> None:
+    """A run over graphs, query sets and models whose names hold dots, dashes and each other."""
+    files = {split: f"{split}.txt" for split in ("train", "valid", "test")}
+    graph = {"source": {"kind": "path", "folder": "../tests/toy"}, "files": files}
+    graphs = [*NAMES["graphs"], NAMES["graphs"][-1]]
+    entries = {
+        "graphs": {name: {**graph} for name in NAMES["graphs"]},
+        "query_sets": {
+            name: {"graph": graph, "split": "test"}
+            for name, graph in zip(NAMES["query_sets"], graphs, strict=True)
+        },
+        "models": {name: {"method": "constant"} for name in NAMES["models"]},
+    }
+    (folder / "named").mkdir()
+    for kind, content in entries.items():
+        (folder / "named" / f"{kind}.yaml").write_text(yaml.safe_dump(content), encoding="utf-8")
+    run = {"name": "r-1.0_a+b", "catalogues": ["named"], "shapes": ["1p"], "shards": 1}
+    run |= {kind: list(NAMES[kind]) for kind in ("query_sets", "models")}
+    (folder / "named/run.yaml").write_text(yaml.safe_dump(run), encoding="utf-8")
+
+
+def test_names_with_dots_dashes_and_underscores_have_folders_of_their_own(tmp_path):
+    folder = clone(tmp_path / "clone")
+    names_of_many_kinds(folder)
+    planned = snakemake(folder, "-n", "--configfile", "named/run.yaml")
+    output = planned.stdout + planned.stderr
+    assert planned.returncode == 0, output[-2000:]
+    made = re.findall(r"^    output: (.*)$", output, re.MULTILINE)
+    paths = [path for line in made for path in line.split(", ")]
+    assert len(paths) == len(set(paths))
+    expected = {f"results/graphs/{graph}/graph.npz" for graph in NAMES["graphs"]}
+    expected |= {
+        f"results/scores/{queries}/{model}.parquet"
+        for queries in NAMES["query_sets"]
+        for model in NAMES["models"]
+    }
+    assert {path for path in paths if path.endswith("/graph.npz") or "/scores/" in path} == expected
+    assert "results/runs/r-1.0_a+b/report.html" in paths
+
+
+@pytest.mark.parametrize("name", ["a/b", "", "a\n"])
+def test_names_that_make_no_folder_stop_the_run(tmp_path, name):
+    folder = clone(tmp_path / "clone")
+    (folder / "named").mkdir()
+    run = {"name": name, "catalogues": ["tests/toy"]}
+    (folder / "named/run.yaml").write_text(yaml.safe_dump(run), encoding="utf-8")
+    stopped = snakemake(folder, "-n", "--configfile", "named/run.yaml")
+    assert stopped.returncode != 0
+    assert f"named/run.yaml: name: {name!r} is not allowed" in stopped.stdout + stopped.stderr
+
+
 # How the rules are written
 
 
@@ -368,6 +438,13 @@ def test_rules_tell_the_engine_every_cause(name, text):
         assert "benchmark:" not in text
         for wildcard in set(re.findall(r"\{(\w+)\}", outputs)):
             assert f'"{{{wildcard}}}"' in params, wildcard
+
+
+def test_the_page_on_results_has_every_folder():
+    page = (ROOT / "results/README.md").read_text(encoding="utf-8")
+    listed = set(re.findall(r"^\| `(\w+)/", page, re.MULTILINE))
+    made = {name for _, text in rule_texts() for name in re.findall(r'"results/(\w+)/', text)}
+    assert listed == made | {"downloads"}
 
 
 def test_common_rules_stay_small_and_write_nothing():

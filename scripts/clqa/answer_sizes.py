@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 import numpy as np
 import pyarrow.compute as pc
 
+from clqa.query_sets import ANSWERS, set_hash
 from clqa.tables import read_table
 
 SETS = ("easy", "hard", "retracted")
@@ -41,7 +42,7 @@ def answer_sizes(
     """
     parts: dict[str, dict[str, list]] = {shape: {name: [] for name in SETS} for shape in shapes}
     for path in paths:
-        table, _ = read_table(path, columns=["shape", *SETS])
+        table, _ = read_table(path, ANSWERS, columns=["shape", *SETS])
         names = np.asarray(table["shape"].to_pylist(), dtype=object)
         for shape in sorted(set(names) & parts.keys()):
             for name in SETS:
@@ -53,6 +54,12 @@ def answer_sizes(
         }
         for shape, sets in parts.items()
     }
+
+
+def answers_hash(paths: Iterable[str | os.PathLike]) -> str:
+    """Hash of the query set whose answers lie in these shards."""
+    tables = (read_table(path, ANSWERS, columns=["query_id"])[0] for path in paths)
+    return set_hash(name for table in tables for name in table["query_id"].to_pylist())
 
 
 def size_rows(queries: str, sizes: dict[str, dict[str, np.ndarray]]) -> Iterator[tuple]:

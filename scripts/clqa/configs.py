@@ -5,8 +5,10 @@ Whatever is wrong is told in one line: the file, the key, what was expected, wha
 
 import copy
 import difflib
+import math
 import os
-from collections.abc import Iterable
+import re
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
@@ -24,6 +26,8 @@ TYPES = {
     "object": "a mapping of keys to values",
     "null": "nothing (null)",
 }
+
+_WHOLE_NUMBERS = range(-(2**63), 2**64)
 
 
 class _StrictLoader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):
@@ -45,9 +49,18 @@ class _StrictLoader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):
         return super().construct_mapping(node, deep)
 
 
+def _pattern(validator, pattern, instance, schema):
+    """A pattern's `$` is the end of the text, as JSON Schema has it, not a line end before it."""
+    if validator.is_type(instance, "string") and not re.search(
+        pattern.replace("$", r"\Z"), instance
+    ):
+        yield jsonschema.ValidationError(f"{instance!r} does not match {pattern!r}")
+
+
 # A number with a point is no integer here: 1.0 would name another random stream than 1.
 _Validator = jsonschema.validators.extend(
     jsonschema.Draft202012Validator,
+    validators={"pattern": _pattern},
     type_checker=jsonschema.Draft202012Validator.TYPE_CHECKER.redefine(
         "integer", lambda _, value: isinstance(value, int) and not isinstance(value, bool)
     ),
@@ -70,7 +83,7 @@ def read_yaml(path: str | os.PathLike) -> dict:
         raise InputError(f"{path}, {error}") from None
     except OSError as error:
         raise InputError(f"{path}: cannot be read ({error.strerror})") from error
-    except (yaml.YAMLError, UnicodeDecodeError) as error:
+    except Exception as error:  # whatever a value that is not what its tag says makes YAML say
         raise InputError(f"{path}: not YAML in UTF-8: {' '.join(str(error).split())}") from error
     if content is not None and not isinstance(content, dict):
         raise InputError(f"{path}: expected {TYPES['object']}, found {_shown(content)}")
@@ -85,11 +98,39 @@ def validated(content: dict, schema: dict, source: str) -> dict:
     InputError
         If the content does not fit the schema; `source` is what the message calls it.
     """
-    validator = _Validator(schema)
-    error = jsonschema.exceptions.best_match(validator.iter_errors(content))
-    if error is not None:
-        raise InputError(f"{source}: {explanation(error)}")
-    return _filled(content, schema, schema)
+    try:
+        for path, reason in _unusable(content):
+            raise InputError(f"{source}: {path.removeprefix('.')}: {reason}")
+        error = jsonschema.exceptions.best_match(_Validator(schema).iter_errors(content))
+        if error is not None:
+            raise InputError(f"{source}: {explanation(error)}")
+        return _filled(content, schema, schema)
+    except RecursionError:
+        raise InputError(f"{source}: nested too deeply, or a part that holds itself") from None
+
+
+def _unusable(value: object, path: str = "") -> Iterator[tuple[str, str]]:
+    """Places of values that no key may have, since no result file can hold them, and why."""
+    match value:
+        case dict():
+            for key, item in value.items():
+                yield from _unusable(item, f"{path}.{key}")
+        case list():
+            for place, item in enumerate(value):
+                yield from _unusable(item, f"{path}[{place}]")
+        case None | bool():
+            pass
+        case int():
+            if value not in _WHOLE_NUMBERS:
+                yield path, f"expected a whole number from {_WHOLE_NUMBERS[0]} to 2^64 - 1"
+        case float():
+            if not math.isfinite(value):
+                yield path, f"expected a number, found {value}"
+        case str():
+            if "\0" in value or any("\ud800" <= sign <= "\udfff" for sign in value):
+                yield path, f"{_shown(value)} holds a character that no file may hold; remove it"
+        case _:
+            yield path, f"YAML reads it as {type(value).__name__} ({_shown(value)}); quote it"
 
 
 def explanation(error: jsonschema.ValidationError) -> str:
@@ -104,6 +145,7 @@ def explanation(error: jsonschema.ValidationError) -> str:
         "type": _wrong_type,
         "enum": _not_listed,
         "pattern": _wrong_form,
+        "maxLength": _too_long,
     }.get(error.validator, lambda error: " ".join(error.message.split()))(error)
     return f"{path.removeprefix('.')}: {text}" if path else text
 
@@ -135,6 +177,11 @@ def _not_listed(error: jsonschema.ValidationError) -> str:
 def _wrong_form(error: jsonschema.ValidationError) -> str:
     about = error.schema.get("description", f"text of the form {error.validator_value}")
     return f"{_shown(error.instance)} is not allowed; expected: {' '.join(about.split())}"
+
+
+def _too_long(error: jsonschema.ValidationError) -> str:
+    found, most = len(error.instance), error.validator_value
+    return f"{_shown(error.instance)} has {found} characters; expected {most} at most"
 
 
 def unknown_name(kind: str, name: object, known: Iterable) -> str:

@@ -1,9 +1,9 @@
 """What differs between the numbers of two runs, aligned by what a number is, never by its place."""
 
-import json
 from pathlib import Path
 
 from clqa.errors import InputError
+from clqa.files import read_json
 from clqa.fingerprints import differing_fields
 from clqa.keyed_tables import (
     KeyedTable,
@@ -116,8 +116,8 @@ def _only_run(folder: Path, runs: dict, others: dict) -> Path:
 def _compare_run(diff: dict, name: str, old: Path, new: Path) -> None:
     """Add to `diff` what differs between two run folders."""
     diff["versions"][name] = {
-        "old": _read_json(old / "versions.json"),
-        "new": _read_json(new / "versions.json"),
+        "old": _read_optional_json(old / "versions.json"),
+        "new": _read_optional_json(new / "versions.json"),
     }
     _compare_metrics(diff, name, old, new)
     names = [{path.name for path in (folder / "tables").glob("*.tsv")} for folder in (old, new)]
@@ -138,7 +138,9 @@ def _compare_metrics(diff: dict, name: str, old: Path, new: Path) -> None:
         read_keyed_table(folder / "metrics.tsv", METRICS_KEYS, ("run",), required)
         for folder in (old, new)
     ]
-    protocols = [_read_json(folder / "manifest.json").get("fingerprints") for folder in (old, new)]
+    protocols = [
+        _read_optional_json(folder / "manifest.json").get("fingerprints") for folder in (old, new)
+    ]
     removed, added = old_only(*sides), old_only(*reversed(sides))
     for key, other in _rivals(removed, added, protocols):
         rows = _named(sides[0], removed.pop(key)), _named(sides[1], added.pop(other))
@@ -221,14 +223,6 @@ def _named(table: KeyedTable, row: tuple[str, ...]) -> dict[str, str]:
     return dict(zip(table.columns, row, strict=True))
 
 
-def _read_json(path: Path) -> dict:
+def _read_optional_json(path: Path) -> dict:
     """The JSON object in a file; an empty one where there is no file."""
-    if not path.exists():
-        return {}
-    try:
-        content = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        raise InputError(f"{path}: not readable as JSON ({error}); make it again") from error
-    if not isinstance(content, dict):
-        raise InputError(f"{path}: not a JSON object; make it again")
-    return content
+    return read_json(path) if path.exists() else {}

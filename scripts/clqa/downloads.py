@@ -10,6 +10,7 @@ import json
 import logging
 import posixpath
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -31,6 +32,7 @@ ATTEMPTS = 3
 PAUSE = 2.0  # seconds before the second attempt, doubled before each further one
 TIMEOUT = (15, 60)  # seconds to connect, and to wait for more bytes
 PIP_TIMEOUT = 1800  # seconds
+SAMPLE = 512  # bytes of a file of the wrong size that are looked at
 PASSING = {408, 425, 429, 500, 502, 503, 504}
 HEADERS = {"Accept-Encoding": "identity", "User-Agent": "clqa (graph download)"}
 
@@ -122,7 +124,9 @@ def _locked(folder: Path) -> Iterator[None]:
         with contextlib.suppress(OSError):  # a network file system without locks
             fcntl.flock(stream, fcntl.LOCK_EX)
             for left in folder.glob(".*"):
-                if left.is_file() and left.name != ".lock":
+                if left.is_dir():
+                    shutil.rmtree(left)
+                elif left.name != ".lock":
                     left.unlink()
         yield
 
@@ -146,12 +150,20 @@ def _write_record(path: Path, source: str) -> None:
 
 def _unfit(path: Path, item: Item) -> str | None:
     """Why a file cannot be the one meant, or none; without a checksum, its record decides."""
+    reason = _wrong_form(path, item)
+    if reason is not None:
+        return reason
+    recorded = None if item.is_pinned else _record(path).get("sha256")
+    return mismatch(path, item._replace(sha256=recorded) if recorded else item)
+
+
+def _wrong_form(path: Path, item: Item) -> str | None:
+    """What tells a file, or its start, from one of the form that its name says, or none."""
     try:
         check_form(path, item.name, refuse_web_page=True)
     except InputError as error:
         return str(error)
-    recorded = None if item.is_pinned else _record(path).get("sha256")
-    return mismatch(path, item._replace(sha256=recorded) if recorded else item)
+    return None
 
 
 def _first_mirror(item: Item, target: Path) -> str:
@@ -188,7 +200,9 @@ def _fetch_once(url: str, item: Item, target: Path) -> tuple[str | None, bool]:
                 return reason, response.status_code in PASSING
             offered = int(response.headers.get("Content-Length") or 0)
             if item.size and offered and offered != item.size:
-                return f"serves {offered} bytes, expected {item.size}", False
+                target.write_bytes(response.raw.read(SAMPLE, decode_content=False))
+                reason = f"serves {offered} bytes, expected {item.size}"
+                return "; ".join(filter(None, (_wrong_form(target, item), reason))), False
             size = readable_size(offered or item.size) if offered or item.size else "unknown size"
             log.info("downloading %s (%s) from %s", item.name, size, url)
             _save(response, target, offered or item.size, item.name)
@@ -221,7 +235,7 @@ def _reason(error: Exception) -> str:
 def _from_index(item: Item, requirement: str, target: Path) -> str:
     """Let pip download a wheel; nothing in it is run or installed."""
     log.info("downloading %s with pip", described(item))
-    with tempfile.TemporaryDirectory(dir=target.parent, prefix="pip-") as folder:
+    with tempfile.TemporaryDirectory(dir=target.parent, prefix=".pip-") as folder:
         command = [sys.executable, "-m", "pip", "download", requirement, "--no-deps", "--quiet"]
         command += ["--only-binary", ":all:", "--no-input", "--dest", folder]
         try:

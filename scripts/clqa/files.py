@@ -1,12 +1,24 @@
-"""Files that appear whole or not at all, and their digests."""
+"""Files and folders that appear whole or not at all, and digests of files."""
 
 import contextlib
 import hashlib
 import json
 import os
+import re
+import shutil
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
+
+from clqa.errors import InputError
+
+try:
+    import fcntl
+except ImportError:  # a system without locks, where leftovers stay
+    fcntl = None
+
+# Between the name of the target and eight random characters, in the name of a temporary one.
+_MARK = ".partial-"
 
 
 @contextlib.contextmanager
@@ -14,21 +26,99 @@ def replacing(path: str | os.PathLike) -> Iterator[Path]:
     """Give a temporary path beside `path`; move it onto `path` when the block ends well.
 
     The temporary file keeps the suffix of `path`. It is synced before it is renamed, and removed
-    when the block raises, so that nobody ever sees half a file under the final name.
+    when the block raises, so that nobody ever sees half a file under the final name. Of several
+    processes that write one file at a time, the last to end wins. What killed ones have left is
+    removed by the next that writes the same file.
     """
     path = Path(path)
     path.parent.mkdir(parents=True, exist_ok=True)
-    handle, name = tempfile.mkstemp(prefix=f".{path.stem}.", suffix=path.suffix, dir=path.parent)
-    os.close(handle)
-    temporary = Path(name)
-    try:
+    with _temporary(path, folder=False) as temporary:
         yield temporary
         with temporary.open("rb") as stream:
             os.fsync(stream.fileno())
         temporary.chmod(0o666 & ~_umask())
         temporary.replace(path)
+
+
+@contextlib.contextmanager
+def replacing_folder(path: str | os.PathLike) -> Iterator[Path]:
+    """Give a temporary folder beside `path`; it takes the place of `path` if the block ends well.
+
+    Leftovers are treated as those of `replacing`.
+    """
+    path = Path(path)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with _temporary(path, folder=True) as temporary:
+        content = temporary / "content"
+        content.mkdir()
+        yield content
+        if path.exists():
+            shutil.rmtree(path)
+        content.replace(path)
+
+
+@contextlib.contextmanager
+def _temporary(path: Path, folder: bool) -> Iterator[Path]:
+    """A new file or folder beside `path`, locked while it is in use and removed at the end."""
+    _remove_leftovers(path)
+    make = tempfile.mkdtemp if folder else _empty_file
+    lock = None
+    while lock is None:  # another process may take it for a leftover before it is locked
+        prefix = f".{path.stem}{_MARK}"
+        temporary = Path(make(prefix=prefix, suffix=path.suffix, dir=path.parent))
+        lock = _lock(temporary) if fcntl else -1
+    try:
+        yield temporary
     finally:
-        temporary.unlink(missing_ok=True)
+        _remove(temporary)
+        if lock >= 0:
+            os.close(lock)
+
+
+def _empty_file(**name: str | os.PathLike) -> str:
+    handle, path = tempfile.mkstemp(**name)
+    os.close(handle)
+    return path
+
+
+def _lock(path: Path) -> int | None:
+    """Descriptor that holds the lock of a path until it is closed, or its process is killed.
+
+    None if another process holds it or has removed the path, -1 where the file system has no locks.
+    """
+    try:
+        descriptor = os.open(path, os.O_RDONLY if path.is_dir() else os.O_RDWR)
+    except FileNotFoundError:
+        return None
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        if os.path.samestat(os.fstat(descriptor), path.stat()):
+            return descriptor
+    except (BlockingIOError, FileNotFoundError):
+        pass
+    except OSError:
+        os.close(descriptor)
+        return -1
+    os.close(descriptor)
+    return None
+
+
+def _remove_leftovers(path: Path) -> None:
+    """Remove temporary files and folders for `path` that no process has locked."""
+    start, end = re.escape(f".{path.stem}{_MARK}"), re.escape(path.suffix)
+    name = re.compile(rf"{start}[a-z0-9_]{{8}}{end}")
+    for left in [one for one in path.parent.iterdir() if name.fullmatch(one.name)]:
+        lock = _lock(left) if fcntl else None
+        if lock is not None and lock >= 0:
+            _remove(left)
+            os.close(lock)
+
+
+def _remove(path: Path) -> None:
+    if path.is_dir():
+        shutil.rmtree(path)
+    else:
+        path.unlink(missing_ok=True)
 
 
 def _umask() -> int:
@@ -48,3 +138,25 @@ def write_json(path: str | os.PathLike, content: object) -> None:
     text = json.dumps(content, indent=1, sort_keys=True, allow_nan=False, ensure_ascii=False)
     with replacing(path) as temporary:
         temporary.write_text(text + "\n", encoding="utf-8")
+
+
+def read_json(path: str | os.PathLike) -> dict:
+    """The object in a file of strict JSON.
+
+    Raises
+    ------
+    InputError
+        If the file is missing or holds anything else.
+    """
+    try:
+        content = json.loads(Path(path).read_text(encoding="utf-8"), parse_constant=_refused)
+        if not isinstance(content, dict):
+            raise ValueError("not a JSON object")
+    except (OSError, ValueError, RecursionError) as error:
+        reason = getattr(error, "strerror", None) or " ".join(str(error).split())
+        raise InputError(f"{path}: not readable as JSON ({reason}); make it again") from error
+    return content
+
+
+def _refused(name: str) -> None:
+    raise ValueError(f"{name} is no number")

@@ -11,12 +11,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from clqa.errors import InputError
+from clqa.errors import InputError, damaged
 from clqa.files import replacing
 
 SPLITS = ("train", "valid", "test")
 OBSERVED = {"train": (), "valid": ("train",), "test": ("train", "valid")}
 FULL = {"train": ("train",), "valid": ("train", "valid"), "test": SPLITS}
+_SCALARS = ("n_entities", "hash", "vocabulary")
 
 
 class Graph(NamedTuple):
@@ -109,17 +110,43 @@ def read_graph(path: str | os.PathLike, splits: tuple[str, ...] = SPLITS) -> Gra
     Raises
     ------
     InputError
-        If the file is missing, cut short or not a graph.
+        If the file is missing, cut short, changed or not a graph.
     """
     try:
-        with np.load(path, allow_pickle=False) as arrays:
-            return Graph(
-                n_entities=int(arrays["n_entities"]),
-                n_relations=len(arrays["inverse"]),
-                triples={split: arrays[split] for split in splits},
-                inverse=arrays["inverse"],
-                hash=str(arrays["hash"]),
-                vocabulary=str(arrays["vocabulary"]),
-            )
-    except (OSError, KeyError, ValueError, zipfile.BadZipFile, AttributeError) as error:
-        raise InputError(f"{path}: not a readable graph ({error}); build it again") from error
+        with zipfile.ZipFile(path) as archive:
+            arrays = {name: _array(archive, name) for name in (*_SCALARS, "inverse", *splits)}
+        n_entities, graph_hash, vocabulary = (arrays[name].item() for name in _SCALARS)
+        triples = {split: arrays[split] for split in splits}
+        if not (isinstance(n_entities, int) and isinstance(graph_hash + vocabulary, str)):
+            raise ValueError(f"expected a number and two texts as {', '.join(_SCALARS)}")
+        _check_inverse(arrays["inverse"])
+        for split, rows in triples.items():
+            if rows.dtype != np.int32 or rows.ndim != 2 or rows.shape[1] != 3:
+                raise ValueError(f"{split} is {rows.dtype} {rows.shape}, expected int32 (n, 3)")
+            _check_ids(split, rows, n_entities, len(arrays["inverse"]))
+    except Exception as error:  # whatever a damaged file makes its reader say
+        what = f"not a readable graph ({error or type(error).__name__})"
+        raise damaged(path, what, "build_graph") from error
+    return Graph(
+        n_entities, len(arrays["inverse"]), triples, arrays["inverse"], graph_hash, vocabulary
+    )
+
+
+def _array(archive: zipfile.ZipFile, name: str) -> np.ndarray:
+    """An array of a `.npz`, read to its end so that its checksum is compared."""
+    with archive.open(f"{name}.npy") as stream:
+        array = np.lib.format.read_array(stream, allow_pickle=False)
+        if stream.read(1):
+            raise ValueError(f"{name} is longer than it says")
+    return array
+
+
+def _check_inverse(inverse: np.ndarray) -> None:
+    if inverse.dtype != np.int32 or inverse.ndim != 1:
+        raise ValueError(f"inverse is {inverse.dtype} {inverse.shape}, expected int32 (n,)")
+    numbers = np.arange(len(inverse))
+    known = inverse >= 0
+    if len(inverse) and not -1 <= inverse.min() <= inverse.max() < len(inverse):
+        raise ValueError(f"ids in inverse must be -1 to {len(inverse) - 1}")
+    if (inverse[inverse[known]] != numbers[known]).any():
+        raise ValueError("some inverse relation is that of another one")

@@ -1,13 +1,12 @@
 """What went into a run, as rows: its graphs, and how its queries were drawn."""
 
-import json
 import os
 import re
 from collections.abc import Iterable, Mapping
-from pathlib import Path
 from typing import NamedTuple
 
-from clqa.errors import InputError
+from clqa.errors import damaged
+from clqa.files import read_json
 from clqa.graphs import SPLITS
 
 # Digits of a hash that a reader sees.
@@ -40,9 +39,20 @@ def graph_table(paths: Mapping[str, str | os.PathLike]) -> Inventory:
     }
     rows = []
     for graph in sorted(paths):
-        summary = _read_json(paths[graph])
-        rows.append((graph, *(fact(summary) for fact in columns.values())))
+        try:
+            summary = read_json(paths[graph])
+            rows.append((graph, *(fact(summary) for fact in columns.values())))
+        except (KeyError, TypeError, AttributeError) as error:
+            raise damaged(
+                paths[graph], f"no summary of a graph ({error})", "build_graph"
+            ) from error
     return Inventory(("graph", *columns), rows)
+
+
+def graph_hashes(paths: Mapping[str, str | os.PathLike]) -> dict[str, str]:
+    """Hash of each graph, from the same summaries."""
+    table = graph_table(paths)
+    return {row[0]: row[table.columns.index("hash")] for row in table.rows}
 
 
 def sampling_table(
@@ -65,7 +75,7 @@ def sampling_table(
     counts = {
         (queries, shape): found
         for (queries, _), path in paths.items()
-        for shape, found in _read_json(path).items()
+        for shape, found in _sampling(path).items()
     }
     shapes = list(shapes)
     reasons = sorted({reason for found in counts.values() for reason in found["rejections"]})
@@ -77,6 +87,17 @@ def sampling_table(
             refused = (found["rejections"].get(reason, 0) for reason in reasons)
             rows.append((queries, shape, *numbers, *refused))
     return Inventory(("queries", "shape", *SAMPLING_COLUMNS, *reasons), rows)
+
+
+def _sampling(path: str | os.PathLike) -> dict[str, dict]:
+    """The report of a sampling, by shape."""
+    report = read_json(path)
+    for shape, found in report.items():
+        whole = isinstance(found, dict) and isinstance(found.get("rejections"), dict)
+        if not whole or not all(isinstance(found.get(key), int) for key in SAMPLING_COLUMNS):
+            what = f"{shape}: expected the numbers {', '.join(SAMPLING_COLUMNS)} and rejections"
+            raise damaged(path, what, "sample_queries or import_queries")
+    return report
 
 
 def readable(table: Inventory) -> Inventory:
@@ -103,10 +124,3 @@ def shortfalls(sampling: Inventory) -> list[dict]:
     """Rows of shapes of which fewer queries were found than asked for."""
     rows = (dict(zip(sampling.columns, row, strict=True)) for row in sampling.rows)
     return [row for row in rows if row["short"]]
-
-
-def _read_json(path: str | os.PathLike) -> dict:
-    try:
-        return json.loads(Path(path).read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        raise InputError(f"{path}: not readable as JSON ({error}); make it again") from error

@@ -65,7 +65,8 @@ def _stored(numbered: Numbered, labels: list[str], paired: np.ndarray | None) ->
     if paired is None:
         raise InputError(
             "inverses: stored, but the labels of the relations do not come in pairs "
-            f"(+x and -x, or x with {', '.join(SUFFIXES)}); first labels: {', '.join(labels[:4])}"
+            f"(+x and -x, or x with {', '.join(SUFFIXES)}); first labels: {', '.join(labels[:4])}; "
+            "set inverses: add or none"
         )
     inverse = np.ascontiguousarray(paired[:, 0])
     lacking = first_unmatched(numbered.triples, inverse, len(numbered.entities))
@@ -74,7 +75,10 @@ def _stored(numbered: Numbered, labels: list[str], paired: np.ndarray | None) ->
         head, tail = taken(numbered.entities, row[[0, 2]]).to_pylist()
         there = f"({head}, {labels[row[1]]}, {tail})"
         missing = f"({tail}, {labels[inverse[row[1]]]}, {head})"
-        raise InputError(f"inverses: stored, but {split} holds {there} and not {missing}")
+        raise InputError(
+            f"inverses: stored, but {split} holds {there} and not {missing}; "
+            "add it to the file, or set inverses: add"
+        )
     return Directed(numbered.triples, numbered.relations, inverse, paired[:, 1] == 1)
 
 

@@ -174,6 +174,8 @@ class Accepted(NamedTuple):
     table : (a power of 2,) int64
         Places in `keys`, -1 for gaps.
     rejections : (n_reasons,) int64
+    latest : (1,) int64
+        Attempts up to the latest accepted one.
     """
 
     anchors: np.ndarray
@@ -181,6 +183,7 @@ class Accepted(NamedTuple):
     keys: np.ndarray
     table: np.ndarray
     rejections: np.ndarray
+    latest: np.ndarray
 
 
 def plan_judge(both: View, missing: View, shape: Plan, rules: Rules, orders: np.ndarray) -> Judge:

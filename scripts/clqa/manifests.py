@@ -10,7 +10,8 @@ from pathlib import Path
 
 from clqa.errors import InputError
 from clqa.files import sha256_of
-from clqa.reports import Row, Scores, inference_graph, protocol_of
+from clqa.reports import Row, inference_graph, protocol_of
+from clqa.score_tables import Scores
 
 PACKAGES = ("numpy", "scipy", "numba", "pyarrow", "pandas", "matplotlib", "snakemake")
 ROOT = Path(__file__).resolve().parents[2]

@@ -6,6 +6,8 @@ from pathlib import Path
 
 from clqa.errors import InputError
 
+WORDS = {"int": "a whole number", "float": "a number", "str": "text", "bool": "true or false"}
+
 
 def check_settings(path: str | os.PathLike, settings: dict) -> None:
     """Refuse settings that the function `scores` of a method does not take.
@@ -13,19 +15,21 @@ def check_settings(path: str | os.PathLike, settings: dict) -> None:
     Raises
     ------
     InputError
-        If a setting is unknown or missing, the inference graph is not possible, or the file has no
-        function `scores`.
+        If a setting is unknown, missing or not of the annotated type, the inference graph is not
+        possible, or the file has no function `scores`.
     """
     tree = ast.parse(Path(path).read_text(encoding="utf-8"), filename=str(path))
     functions = {node.name: node for node in tree.body if isinstance(node, ast.FunctionDef)}
     if "scores" not in functions:
         raise InputError(f"{path}: expected a function scores(graph, queries, ...)")
     known, required = _parameters(functions["scores"].args)
+    kinds = _kinds(functions["scores"].args)
     graphs = _inference_graphs(tree)
     for key in settings:
         if key not in (*known, *["inference_graph"] * bool(graphs)):
             names = ", ".join([*["inference_graph"] * bool(graphs), *known]) or "none"
             raise InputError(f"settings: unknown key '{key}'; known are {names}")
+        _check_kind(key, settings[key], kinds.get(key))
     for key in required:
         if key not in settings:
             raise InputError(f"settings: the key {key} is missing")
@@ -45,6 +49,20 @@ def _parameters(arguments: ast.arguments) -> tuple[list[str], list[str]]:
     for argument, default in zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True):
         required += [argument.arg] if default is None else []
     return plain + [argument.arg for argument in arguments.kwonlyargs], required
+
+
+def _kinds(arguments: ast.arguments) -> dict[str, str]:
+    """The annotation of each parameter that has one, as it is written."""
+    parameters = (*arguments.args, *arguments.kwonlyargs)
+    return {one.arg: ast.unparse(one.annotation) for one in parameters if one.annotation}
+
+
+def _check_kind(key: str, value: object, kind: str | None) -> None:
+    """Refuse a value that is not of the type `int`, `float`, `str` or `bool` that is asked for."""
+    types = {"int": int, "float": (int, float), "str": str, "bool": bool}.get(kind, object)
+    is_odd_bool = isinstance(value, bool) and kind in ("int", "float")
+    if is_odd_bool or not isinstance(value, types):
+        raise InputError(f"settings.{key}: expected {WORDS[kind]}, found {value!r:.80}")
 
 
 def _inference_graphs(tree: ast.Module) -> tuple[str, ...]:

@@ -18,6 +18,8 @@ from clqa.ties import expected_hits, expected_reciprocals, ranks
 
 # Part of every fingerprint: raised when a definition below changes a value.
 VERSION = 1
+# There are no more candidates than this.
+MOST = 2**31 - 1
 
 
 class Metric(NamedTuple):
@@ -71,15 +73,15 @@ def metric(identifier: str) -> Metric:
         raise InputError(f"metrics: no metric {identifier!r}; known are {', '.join(METRICS)}")
     if not at:
         return family
-    k = int(depth) if re.fullmatch("[1-9][0-9]*", depth) else depth
-    k = cut_off(k, key=f"metrics: {identifier!r}: K")
+    k = int(depth) if re.fullmatch("[1-9][0-9]{0,18}", depth) else depth
+    k = cut_off(k, key=f"metrics: {identifier!r:.40}: K")
     return family._replace(values=functools.partial(family.values, k=k))
 
 
 def cut_off(k: int, key: str = "k") -> int:
-    """`k` itself, if it is a whole number from 1; otherwise an InputError that names `key`."""
-    if isinstance(k, bool) or not isinstance(k, Integral) or k < 1:
-        raise InputError(f"{key} must be a whole number of at least 1, not {k!r}")
+    """`k` itself, if it is a whole number from 1 to `MOST`; else an InputError that names `key`."""
+    if isinstance(k, bool) or not isinstance(k, Integral) or not 1 <= k <= MOST:
+        raise InputError(f"{key} must be a whole number from 1 to {MOST}, not {k!r:.40}")
     return int(k)
 
 

@@ -9,7 +9,6 @@ A dump is checked when it is written and again when it is read.
 import hashlib
 import io
 import itertools
-import json
 import mmap
 import os
 import warnings
@@ -21,11 +20,23 @@ from typing import NamedTuple
 import numpy as np
 
 from clqa.errors import InputError
-from clqa.files import replacing, write_json
+from clqa.files import read_json, replacing, write_json
 
 DTYPES = ("float16", "float32", "float64")
 CHUNK_BYTES = 64 * 2**20
-_REQUIRED = ("query_ids", "n_entities", "vocabulary", "sha256")
+_TEXT = ("text", str)
+_REQUIRED = {
+    "query_ids": ("a list of texts, one per row", list),
+    "n_entities": ("a whole number", int),
+    "vocabulary": _TEXT,
+    "sha256": _TEXT,
+}
+_OPTIONAL = {
+    "model": _TEXT,
+    "method": _TEXT,
+    "settings": ("a mapping", dict),
+    "inference_graph": ("text or a list of texts", (str, list)),
+}
 # What a sidecar may say about where its queries come from; it must not differ from the expected.
 _ORIGIN = {"graph": "the graph", "queries": "the query set"}
 
@@ -147,20 +158,17 @@ def open_predictions(
 
 def _read_sidecar(path) -> dict:
     try:
-        sidecar = json.loads(Path(path).read_text(encoding="utf-8"))
-    except OSError as error:
-        reason = f"{path}: cannot be read ({error.strerror})"
-        raise InputError(f"{reason}; predictions need their sidecar") from error
-    except ValueError as error:
-        raise InputError(
-            f"{path}: not a JSON file ({error}); make the predictions again"
-        ) from error
-    missing = [key for key in _REQUIRED if not isinstance(sidecar, dict) or key not in sidecar]
+        sidecar = read_json(path)
+    except InputError as error:
+        raise InputError(f"{error}; predictions need their sidecar") from error
+    missing = [key for key in _REQUIRED if key not in sidecar]
     if missing:
         raise InputError(f"{path}: no {', '.join(missing)}; a sidecar has {', '.join(_REQUIRED)}")
-    ids = sidecar["query_ids"]
-    if not isinstance(ids, list) or not all(isinstance(name, str) for name in ids):
-        raise InputError(f"{path}: query_ids must be a list of texts, one per row")
+    for key, (words, kind) in (_REQUIRED | _OPTIONAL).items():
+        value = sidecar.get(key)
+        is_texts = not isinstance(value, list) or all(isinstance(one, str) for one in value)
+        if (value is not None or key in _REQUIRED) and not (isinstance(value, kind) and is_texts):
+            raise InputError(f"{path}: {key} must be {words}; delete it and predict again")
     return sidecar
 
 
@@ -168,11 +176,13 @@ def _check_origin(path, sidecar: dict, metadata: dict) -> None:
     if sidecar["vocabulary"] != metadata["vocabulary"]:
         raise InputError(
             f"{path}: made for another vocabulary ({str(sidecar['vocabulary'])[:12]}... instead of "
-            f"{metadata['vocabulary'][:12]}...); its columns are other entities, predict again"
+            f"{metadata['vocabulary'][:12]}...); its columns are other entities; "
+            "delete it and predict again"
         )
     for key, what in _ORIGIN.items():
         if key in sidecar and sidecar[key] != metadata[key]:
-            raise InputError(f"{path}: {what} has changed since these predictions; predict again")
+            text = f"{what} has changed since these predictions; delete it and predict again"
+            raise InputError(f"{path}: {text}")
     if sidecar["n_entities"] != metadata["n_entities"]:
         raise InputError(
             f"{path}: scores for {sidecar['n_entities']} entities; expected"
@@ -198,8 +208,11 @@ def _rows_of(path, given: list[str], wanted: list[str]) -> np.ndarray:
 def _mapped(path, sidecar: dict, shape: tuple[int, int]) -> np.memmap:
     try:
         scores = np.lib.format.open_memmap(path, mode="r")
-    except (OSError, ValueError) as error:
-        raise InputError(f"{path}: cut short or not a .npy file ({error})") from error
+    except Exception as error:  # whatever a damaged file makes its reader say
+        reason = " ".join(str(error).split()) or type(error).__name__
+        raise InputError(
+            f"{path}: cut short or not a .npy file ({reason}); delete it and predict again"
+        ) from error
     if scores.dtype.name not in DTYPES or not scores.dtype.isnative or scores.shape != shape:
         raise InputError(
             f"{path}: a matrix of {scores.dtype} {scores.shape}; expected {shape} of {DTYPES}"
@@ -217,7 +230,10 @@ def _check_content(path, scores: np.memmap, sidecar: dict) -> None:
     """Read the whole file once for its digest and for NaN."""
     size = Path(path).stat().st_size
     if size != scores.offset + scores.nbytes or size != sidecar.get("bytes", size):
-        raise InputError(f"{path}: {size} bytes; cut short or changed since it was written")
+        raise InputError(
+            f"{path}: {size} bytes; cut short or changed since it was written; "
+            "delete it and predict again"
+        )
     with open(path, "rb") as stream:
         digest = hashlib.sha256(stream.read(scores.offset))
     step = max(1, CHUNK_BYTES // max(1, scores.shape[1] * scores.itemsize))
@@ -231,7 +247,7 @@ def _check_content(path, scores: np.memmap, sidecar: dict) -> None:
     if digest.hexdigest() != sidecar["sha256"]:
         raise InputError(
             f"{path}: changed since it was written (sha256 {digest.hexdigest()}, sidecar"
-            f" {sidecar['sha256']}); predict again"
+            f" {sidecar['sha256']}); delete it and predict again"
         )
     if bad is not None:
         raise InputError(f"{path}: the scores of query {sidecar['query_ids'][bad]} hold a NaN")

@@ -13,14 +13,25 @@ import numpy as np
 import pyarrow as pa
 
 from clqa.canonical_forms import canonical
-from clqa.errors import InputError
+from clqa.errors import InputError, damaged
 from clqa.formulas import Formula, symbols
+from clqa.query_sets import ORIGIN
 from clqa.ragged import Ragged
 from clqa.ragged_sets import is_shared, row_numbers
 from clqa.release_ids import ReleaseIds
-from clqa.tables import read_table, write_table
+from clqa.tables import Contents, read_table, write_table
 
 SETS = ("easy", "hard", "retracted", "full")
+PUBLISHED = Contents(
+    rule="import_queries",
+    columns={
+        "query_id": "text",
+        "shape": "text",
+        **dict.fromkeys(SETS, "lists of whole numbers"),
+    },
+    metadata={**ORIGIN, "sizes": dict, "refused": dict},
+    may_be_null=SETS,
+)
 
 
 class Batch(NamedTuple):
@@ -213,8 +224,10 @@ def _lists(rows: Batch, name: str, n_queries: int) -> pa.Array:
 
 def read_published(path: str | os.PathLike) -> dict[str, dict[str, Ragged]]:
     """Published sets by shape and name."""
-    table, metadata = read_table(path)
+    table, metadata = read_table(path, PUBLISHED)
     table = table.combine_chunks()
+    if sum(metadata["sizes"].values()) != table.num_rows:
+        raise damaged(path, "rows are missing or repeated", PUBLISHED.rule)
     found: dict[str, dict[str, Ragged]] = {}
     start = 0
     for shape, size in metadata["sizes"].items():
@@ -236,4 +249,4 @@ def _ragged(column: pa.ChunkedArray | pa.Array) -> Ragged:
 
 def refused_shapes(path: str | os.PathLike) -> dict[str, str]:
     """Shapes that the import has skipped, and why."""
-    return read_table(path, columns=[])[1]["refused"]
+    return read_table(path, PUBLISHED, columns=[])[1]["refused"]

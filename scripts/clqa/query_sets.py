@@ -1,8 +1,9 @@
 """Query sets and their answers as tables on disk, and the ids that name queries."""
 
+import contextlib
 import hashlib
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 import numpy as np
@@ -10,13 +11,42 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from clqa.canonical_forms import canonical
-from clqa.errors import InputError
+from clqa.errors import damaged
 from clqa.formulas import Formula, parse, symbols
 from clqa.graphs import FULL, OBSERVED, Graph
-from clqa.ragged import Ragged
-from clqa.tables import read_table, write_table
+from clqa.ragged import Ragged, is_ascending
+from clqa.tables import Contents, read_table, write_table
 
 _ID_LENGTH = 20
+# What a query set's tables say of it, from `describe_queries` on.
+ORIGIN = {
+    "graph": str,
+    "vocabulary": str,
+    "n_entities": int,
+    "split": str,
+    "formulas": dict,
+    "queries": str,
+}
+_LISTS = "lists of whole numbers"
+QUERIES = Contents(
+    rule="sample_queries or import_queries",
+    columns={
+        "query_id": "text",
+        "shape": "text",
+        **dict.fromkeys(("anchors", "relations", "selected"), _LISTS),
+    },
+    metadata=ORIGIN,
+    may_lack=("selected",),
+)
+ANSWERS = Contents(
+    rule="split_answers",
+    columns={
+        "query_id": "text",
+        "shape": "text",
+        **dict.fromkeys(("easy", "hard", "retracted", "links"), _LISTS),
+    },
+    metadata={**ORIGIN, "observed": list, "full": list},
+)
 
 
 class Queries(NamedTuple):
@@ -162,18 +192,36 @@ def read_queries(path: str | os.PathLike) -> QueryTable:
     InputError
         If the file is not a table of queries.
     """
-    table, metadata = read_table(path)
-    _need_columns(path, table, ("query_id", "shape", "anchors", "relations"))
+    table, metadata = read_table(path, QUERIES)
     shapes = {}
-    for shape, rows in _by_shape(path, table, metadata):
-        formula = parse(metadata["formulas"][shape])
-        shapes[shape] = Queries(
-            rows["query_id"].to_numpy(zero_copy_only=False),
-            _values(rows, "anchors").reshape(rows.num_rows, len(symbols(formula, "s"))),
-            _values(rows, "relations").reshape(rows.num_rows, len(symbols(formula, "r"))),
-            _read_ragged(rows, "selected") if "selected" in rows.column_names else None,
-        )
+    for shape, rows in _by_shape(path, table, metadata, QUERIES):
+        with _as_damage(path, shape, QUERIES):
+            shapes[shape] = _queries(rows, parse(metadata["formulas"][shape]), metadata)
     return QueryTable(shapes, metadata)
+
+
+def _queries(rows: pa.Table, formula: Formula, metadata: dict) -> Queries:
+    columns = []
+    for name, sort in (("anchors", "s"), ("relations", "r")):
+        lists, size = _read_ragged(rows, name), len(symbols(formula, sort))
+        if (lists.lengths() != size).any():
+            raise ValueError(f"expected {size} {name} in each row")
+        _check_ids(name, lists, metadata["n_entities"] if sort == "s" else np.iinfo(np.int32).max)
+        columns.append(lists.values.astype(np.int32, copy=False).reshape(rows.num_rows, size))
+    selected = _answers(rows, "selected", metadata) if "selected" in rows.column_names else None
+    return Queries(rows["query_id"].to_numpy(zero_copy_only=False), *columns, selected)
+
+
+def check_asked_of(graph: Graph, split: str, queries: QueryTable, path: str | os.PathLike) -> None:
+    """Raise `InputError` unless the queries at `path` are those of a split of the graph."""
+    found = queries.metadata["graph"], queries.metadata["split"]
+    if found != (graph.hash, split):
+        what = f"not asked of the graph {graph.hash[:12]}…, split {split}, but of"
+        raise damaged(path, f"{what} {found[0][:12]}…, split {found[1]}", QUERIES.rule)
+    for shape, batch in queries.shapes.items():
+        if batch.relations.size and batch.relations.max() >= graph.n_relations:
+            what = f"{shape}: relation ids must be below {graph.n_relations}"
+            raise damaged(path, what, QUERIES.rule)
 
 
 def write_answers(
@@ -201,29 +249,48 @@ def read_answers(path: str | os.PathLike) -> AnswerTable:
     InputError
         If the file is not a table of answers.
     """
-    table, metadata = read_table(path)
-    _need_columns(path, table, ("query_id", "shape", "easy", "hard", "retracted", "links"))
+    table, metadata = read_table(path, ANSWERS)
     shapes = {}
-    for shape, rows in _by_shape(path, table, metadata):
-        shapes[shape] = Answers(
-            rows["query_id"].to_numpy(zero_copy_only=False),
-            *(_read_ragged(rows, name) for name in ("easy", "hard", "retracted")),
-            links=_values(rows, "links"),
-        )
+    for shape, rows in _by_shape(path, table, metadata, ANSWERS):
+        with _as_damage(path, shape, ANSWERS):
+            sets = [_answers(rows, name, metadata) for name in ("easy", "hard", "retracted")]
+            links = _read_ragged(rows, "links")
+            if not np.array_equal(links.offsets, sets[1].offsets):
+                raise ValueError("expected one number of links for each hard answer")
+            _check_ids("links", links, 1 << 8)
+            shapes[shape] = Answers(
+                rows["query_id"].to_numpy(zero_copy_only=False), *sets, links=links.values
+            )
     return AnswerTable(shapes, metadata)
 
 
-def _need_columns(path, table: pa.Table, names: tuple[str, ...]) -> None:
-    missing = [name for name in names if name not in table.column_names]
-    if missing:
-        raise InputError(f"{path}: a table without the column '{missing[0]}'; make it again")
+def _answers(rows: pa.Table, name: str, metadata: dict) -> Ragged:
+    found = _read_ragged(rows, name)
+    _check_ids(name, found, metadata["n_entities"])
+    if not is_ascending(found):
+        raise ValueError(f"the ids in {name} do not ascend within a row")
+    return found._replace(values=found.values.astype(np.int32, copy=False))
 
 
-def _by_shape(path, table: pa.Table, metadata: dict):
+def _check_ids(name: str, ids: Ragged, bound: int) -> None:
+    if len(ids.values) and not 0 <= ids.values.min() <= ids.values.max() < bound:
+        raise ValueError(f"ids in {name} must be 0 to {bound - 1}")
+
+
+@contextlib.contextmanager
+def _as_damage(path, shape: str, contents: Contents) -> Iterator[None]:
+    """Say of which table and shape bad content is."""
+    try:
+        yield
+    except ValueError as error:
+        raise damaged(path, f"{shape}: {error}", contents.rule) from error
+
+
+def _by_shape(path, table: pa.Table, metadata: dict, contents: Contents):
     """Rows of each shape of the metadata, in its order; a file keeps a shape's rows together."""
     table = table.combine_chunks()
-    if set_hash(map(str, table["query_id"].to_pylist())) != metadata["queries"]:
-        raise InputError(f"{path}: rows are missing, repeated or foreign; delete it and run again")
+    if set_hash(table["query_id"].to_pylist()) != metadata["queries"]:
+        raise damaged(path, "rows are missing, repeated or foreign", contents.rule)
     names, lengths = [], []
     if table.num_rows:
         runs = pc.run_end_encode(table["shape"].cast(pa.string()).chunk(0))
@@ -232,7 +299,8 @@ def _by_shape(path, table: pa.Table, metadata: dict):
     places, start = {}, 0
     for name, length in zip(names, lengths, strict=True):
         if name in places or name not in metadata["formulas"]:
-            raise InputError(f"{path}: rows of the shape {name} stand apart or are not declared")
+            what = f"rows of the shape {name} stand apart or are not declared"
+            raise damaged(path, what, contents.rule)
         places[name] = (start, length)
         start += length
     for shape in metadata["formulas"]:
@@ -265,10 +333,6 @@ def _ragged_column(rows: Ragged) -> pa.Array:
 def _list_column(table: pa.Table, name: str) -> pa.Array:
     column = table[name]
     return column.chunk(0) if column.num_chunks else pa.array([], column.type)
-
-
-def _values(table: pa.Table, name: str) -> np.ndarray:
-    return _list_column(table, name).flatten().to_numpy()
 
 
 def _read_ragged(table: pa.Table, name: str) -> Ragged:

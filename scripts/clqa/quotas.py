@@ -74,6 +74,7 @@ def sample_by_class(
     tries: int,
     stream: tuple,
     progress: Callable[[int], None] = lambda n_answers: None,
+    patience: int | None = None,
 ) -> ClassSample:
     """Draw queries until every class of the shape has its answers.
 
@@ -81,8 +82,9 @@ def sample_by_class(
     ----------
     tries : int
         Attempts for each class after which it stays as it is.
-    stream, progress
-        As for `clqa.sampling.sample_queries`; progress is told the number of answers.
+    stream, progress, patience
+        As for `clqa.sampling.sample_queries`; progress is told the number of answers, and patience
+        is had with each class.
 
     Raises
     ------
@@ -99,7 +101,8 @@ def sample_by_class(
         own = (*stream, table.names[target])
         attempts = plan_attempts(ground, formula, rules, own, share)
         judge = _Selection(ground, formula, quotas, int(wanted.sum()), target, int(attempts.key))
-        total += _fill(attempts, judge, chosen, tries, rejections, progress)
+        limits = tries, tries if patience is None else patience
+        total += _fill(attempts, judge, chosen, limits, rejections, progress)
     filled = dict(zip(table.names, (wanted - chosen.open).tolist(), strict=True))
     shape = plan(formula)
     anchors = np.array([row[0] for row in chosen.rows], np.int32)
@@ -131,13 +134,17 @@ class _Selection(NamedTuple):
     key: int
 
 
-def _fill(attempts: Attempts, judge: _Selection, chosen: _Chosen, tries, rejections, progress):
-    """Accept queries until the target class is full; return the number of attempts."""
-    done, seen = 0, set()
-    while chosen.open[judge.target] and done < tries:
+def _fill(attempts: Attempts, judge: _Selection, chosen: _Chosen, limits, rejections, progress):
+    """Accept queries until the target class is full; return the number of attempts.
+
+    `limits` are those on all attempts, and on attempts since a query was accepted.
+    """
+    (tries, patience), done, latest, seen = limits, 0, 0, set()
+    while chosen.open[judge.target] and done < min(tries, latest + patience):
         batch = min(max(_FIRST_BATCH, done), _BATCH, tries - done)
         state = empty_state(attempts, batch)
         n_drawn, ended = attempt_batch(attempts, state, done, batch, 0)
+        n_rows = len(chosen.rows)
         n_used = _select(judge, chosen, state, n_drawn, seen, rejections)
         if not chosen.open[judge.target]:
             # Attempts after the last query that was looked at do not count.
@@ -145,6 +152,7 @@ def _fill(attempts: Attempts, judge: _Selection, chosen: _Chosen, tries, rejecti
             _, ended = attempt_batch(attempts, state, done, batch, 0)
         rejections.update(reasons(state))
         done = ended
+        latest = done if len(chosen.rows) > n_rows else latest
         progress(judge.n_wanted - int(chosen.open.sum()))
     return done
 

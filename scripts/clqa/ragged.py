@@ -30,3 +30,11 @@ def ragged(rows) -> Ragged:
     offsets = np.zeros(len(rows) + 1, dtype=np.int64)
     np.cumsum([len(row) for row in rows], out=offsets[1:])
     return Ragged(offsets, np.concatenate([np.empty(0, np.int32), *rows]))
+
+
+def is_ascending(ids: Ragged) -> bool:
+    """Whether the ids of each row ascend, each of them once."""
+    rises = np.diff(ids.values) > 0
+    starts = ids.offsets[(ids.offsets > 0) & (ids.offsets < len(ids.values))]
+    rises[starts - 1] = True
+    return bool(rises.all())

@@ -10,10 +10,10 @@ import pyarrow as pa
 from clqa import metrics
 from clqa.averages import Average, group_average, shape_average
 from clqa.fingerprints import fingerprint
-from clqa.formulas import And, Atom, Formula, Not, Or, negation_normal, parse
+from clqa.formulas import And, Atom, Formula, Not, Or, negation_normal
 from clqa.keyed_tables import write_tsv
 from clqa.plans import groups
-from clqa.tables import read_table
+from clqa.score_tables import Scores
 
 AVERAGING = "answers>query>shape>group"
 MISSING = "error"
@@ -48,40 +48,6 @@ class Row(NamedTuple):
     fingerprint: str
     reference: str
     note: str
-
-
-class Scores(NamedTuple):
-    """Scores per query of one model on one query set, with what they depend on.
-
-    Attributes
-    ----------
-    queries, model, graph : str
-        Names of the query set, the model and the graph.
-    table : pa.Table
-        As `score_answers` writes it.
-    metadata : dict
-    shapes : dict
-        Formula of each shape, in the order of the run.
-    """
-
-    queries: str
-    model: str
-    graph: str
-    table: pa.Table
-    metadata: dict
-    shapes: dict[str, Formula]
-
-
-def read_scores(
-    path: str | os.PathLike, queries: str, model: str, graph: str, shapes: Iterable[str]
-) -> Scores:
-    """Read the scores of a model on a query set; `shapes` gives their order."""
-    table, metadata = read_table(path)
-    formulas = metadata["formulas"]
-    order = [shape for shape in shapes if shape in formulas]
-    order += sorted(formulas.keys() - set(order))
-    parsed = {shape: parse(formulas[shape]) for shape in order}
-    return Scores(queries, model, graph, table, metadata, parsed)
 
 
 _groups = functools.lru_cache(maxsize=4096)(groups)

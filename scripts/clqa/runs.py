@@ -1,12 +1,11 @@
 """A run: its configuration and the catalogue entries that it names, checked as a whole."""
 
-import contextlib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
 from clqa.configs import Catalogue, read_catalogue, read_yaml, unknown_name, validated
-from clqa.errors import InputError
+from clqa.errors import InputError, placed
 from clqa.formulas import atoms, parse
 from clqa.graph_entries import complete_entry, local_files
 from clqa.methods import check_settings
@@ -160,10 +159,10 @@ def read_run(config: dict, files: Iterable[str], folder: str, methods: Mapping[s
         place = f"{_source(kind, settings, contents)}: {kind}"
         _check_names(place, kind, settings[kind], catalogues[kind].entries)
     for identifier in settings["metrics"]:
-        with _at(_source("metrics", settings, contents)):
+        with placed(_source("metrics", settings, contents)):
             metric(identifier)
     for shape in settings["shapes"]:
-        with _at(catalogues["shapes"].place(shape)):
+        with placed(catalogues["shapes"].place(shape)):
             if shape in GROUP_NAMES:
                 raise InputError(f"'{shape}' is the name of a group of shapes; choose another")
             plan(parse(catalogues["shapes"].entries[shape]))
@@ -176,15 +175,6 @@ def read_run(config: dict, files: Iterable[str], folder: str, methods: Mapping[s
         shards=_shards(settings, catalogues),
         **{kind: catalogue.entries for kind, catalogue in catalogues.items()},
     )
-
-
-@contextlib.contextmanager
-def _at(place: str) -> Iterator[None]:
-    """Put the place before the message of bad input."""
-    try:
-        yield
-    except InputError as error:
-        raise InputError(f"{place}: {error}") from None
 
 
 def _settings(config: dict, contents: dict[str, dict], schema: dict) -> dict:
@@ -217,14 +207,14 @@ def _check_names(place: str, kind: str, names: Iterable[str], known: Iterable[st
 
 def _complete_graphs(graphs: Catalogue) -> None:
     for name, entry in graphs.entries.items():
-        with _at(f"{graphs.folders[name]}/graphs.yaml"):
+        with placed(f"{graphs.folders[name]}/graphs.yaml"):
             graphs.entries[name] = complete_entry(name, entry)
 
 
 def _check_models(models: Catalogue, methods: Mapping[str, Path]) -> None:
     for name, entry in models.entries.items():
         _check_names(f"{models.place(name)}.method", "methods", [entry["method"]], methods)
-        with _at(models.place(name)):
+        with placed(models.place(name)):
             check_settings(methods[entry["method"]], entry["settings"])
 
 

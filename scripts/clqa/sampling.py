@@ -48,6 +48,10 @@ from clqa.walks import GROUNDED, Walk, Ways, plan_walk, walk, ways
 
 # Attempts made at a time.
 _BATCH = 1 << 14
+# Sampling gives up after so many times the tries per query, and so large a share of all tries, in a
+# row without a query. A shape that still finds its queries in its tries has one in as many tries as
+# there are per query, and meets 20 times as many in vain once in 5e8 times.
+_GIVE_UP_TIMES, _GIVE_UP_SHARE = 20, 20
 _MOST_MISSING = 0.7
 
 
@@ -105,6 +109,11 @@ def sampling_ground(graph: Graph, split: str) -> Ground:
     )
 
 
+def patience_for(tries: int, count: int) -> int:
+    """Attempts in a row without a query after which to give up; `tries` are those per query."""
+    return max(_GIVE_UP_TIMES * tries, tries * count // _GIVE_UP_SHARE)
+
+
 def sample_queries(
     ground: Ground,
     formula: Formula,
@@ -113,6 +122,7 @@ def sample_queries(
     tries: int,
     stream: tuple,
     progress: Callable[[int], None] = lambda accepted: None,
+    patience: int | None = None,
 ) -> Sampled:
     """Draw up to `count` queries of a shape.
 
@@ -125,6 +135,8 @@ def sample_queries(
         Whatever names the random stream, such as (seed, query set).
     progress : callable
         Is told now and then how many queries are accepted.
+    patience : int, optional
+        Attempts in a row without a query after which sampling ends as well.
 
     Raises
     ------
@@ -139,8 +151,9 @@ def sample_queries(
     attempts = plan_attempts(ground, formula, rules, stream, share)
     state = empty_state(attempts, count)
     accepted = done = 0
-    while accepted < count and done < tries:
-        batch = min(_BATCH, tries - done)
+    patience = tries if patience is None else patience
+    while accepted < count and done < min(tries, end := int(state.latest[0]) + patience):
+        batch = min(_BATCH, tries - done, end - done)
         accepted, done = attempt_batch(attempts, state, done, batch, accepted)
         progress(accepted)
     return Sampled(state.anchors[:accepted], state.relations[:accepted], done, reasons(state))
@@ -203,6 +216,7 @@ def empty_state(attempts: Attempts, count: int) -> Accepted:
         keys=np.empty((count, n_constants + n_relations), np.int32),
         table=np.full(1 << max(4, (2 * count - 1).bit_length()), -1, np.int64),
         rejections=np.zeros(len(REASONS), np.int64),
+        latest=np.zeros(1, np.int64),
     )
 
 
@@ -293,6 +307,7 @@ def _attempt_batch(walks, judge, work, room, state, key, first, batch, accepted)
         state.relations[accepted] = relations
         state.keys[accepted] = best
         state.table[find_slot(state, best)] = accepted
+        state.latest[0] = attempt + 1
         accepted += 1
         if accepted == len(state.anchors):
             return accepted, attempt + 1

@@ -5,7 +5,8 @@ from typing import NamedTuple
 
 from clqa.formulas import Formula, to_text
 from clqa.metrics import metric
-from clqa.reports import GROUPS, Row, Scores, members_of_groups
+from clqa.reports import GROUPS, Row, members_of_groups
+from clqa.score_tables import Scores
 
 # Methods that bound the scale; they do not compete for the best number.
 CONTROLS = ("oracle", "constant", "random")

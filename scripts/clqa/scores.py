@@ -1,6 +1,7 @@
 """Scores per query: every metric under every tie policy and filter, from the counts per answer."""
 
 import itertools
+import os
 from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
@@ -8,10 +9,41 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from clqa.averages import query_means
-from clqa.errors import InputError
+from clqa.errors import InputError, damaged
 from clqa.metrics import metric, score_id
-from clqa.query_sets import AnswerTable, set_hash
+from clqa.query_sets import ANSWERS, AnswerTable, set_hash
+from clqa.tables import Contents, read_table
 from clqa.ties import tie_policy
+
+RANKS = Contents(
+    rule="rank_answers",
+    columns={
+        **dict.fromkeys(("query_id", "filter"), "text"),
+        **dict.fromkeys(("answer", "greater", "tied", "candidates"), "whole numbers"),
+    },
+    metadata={**ANSWERS.metadata, "model": dict},
+)
+
+
+def read_ranks(path: str | os.PathLike) -> tuple[pa.Table, dict]:
+    """The counts that `rank_answers` writes, and their metadata.
+
+    Raises
+    ------
+    InputError
+        If the file is not such a table, or a rank would not lie between 1 and the number of
+        candidates.
+    """
+    table, metadata = read_table(path, RANKS)
+    greater, tied, candidates = (
+        table[name].to_numpy().astype(np.int64) for name in ("greater", "tied", "candidates")
+    )
+    wrong = np.flatnonzero((greater < 0) | (tied < 0) | (greater + tied >= candidates))
+    if len(wrong):
+        query = table["query_id"][int(wrong[0])]
+        what = f"query {query}: the counts give a rank that is not from 1 to the candidates"
+        raise damaged(path, what, RANKS.rule)
+    return table, metadata
 
 
 def query_scores(

@@ -1,44 +1,140 @@
-"""Parquet tables that come out the same, byte for byte, for the same content."""
+"""Parquet tables that come out the same, byte for byte, for the same content.
 
+Pages and metadata carry checksums, so that a byte that has changed on a disk is found on reading.
+"""
+
+import hashlib
 import json
 import os
+from collections.abc import Callable
+from typing import NamedTuple
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from clqa.errors import InputError
+from clqa.errors import damaged
 from clqa.files import replacing
 
 KEY = b"clqa"
+DIGEST = b"clqa.sha256"
+
+
+def _is_text(kind: pa.DataType) -> bool:
+    kind = kind.value_type if pa.types.is_dictionary(kind) else kind
+    return pa.types.is_string(kind) or pa.types.is_large_string(kind)
+
+
+def _is_lists(kind: pa.DataType) -> bool:
+    is_list = pa.types.is_list(kind) or pa.types.is_large_list(kind)
+    return is_list and pa.types.is_integer(kind.value_type)
+
+
+COLUMN_KINDS: dict[str, Callable[[pa.DataType], bool]] = {
+    "text": _is_text,
+    "whole numbers": pa.types.is_integer,
+    "numbers": pa.types.is_floating,
+    "lists of whole numbers": _is_lists,
+}
+
+
+class Contents(NamedTuple):
+    """What a kind of table must hold.
+
+    Attributes
+    ----------
+    rule : str
+        Name of the rule that makes such tables.
+    columns : dict of str
+        The kind of each column, of `COLUMN_KINDS`.
+    metadata : dict of type
+    may_be_null, may_lack : tuple of str
+        Columns that need not have a value in each row, and those that need not be there.
+    """
+
+    rule: str
+    columns: dict[str, str]
+    metadata: dict[str, type]
+    may_be_null: tuple[str, ...] = ()
+    may_lack: tuple[str, ...] = ()
+
+
+ANY = Contents("that writes it", {}, {})
 
 
 def write_table(path: str | os.PathLike, table: pa.Table, metadata: dict | None = None) -> None:
     """Write a table as zstd Parquet; `metadata` is kept in the file as strict JSON."""
-    text = json.dumps(metadata or {}, allow_nan=False)
-    table = table.replace_schema_metadata({KEY: text.encode()})
+    text = json.dumps(metadata or {}, allow_nan=False).encode()
+    own = {KEY: text, DIGEST: hashlib.sha256(text).hexdigest().encode()}
+    table = table.replace_schema_metadata(own)
     # Dictionaries pay for words; ids in lists are written twice as fast without.
     words = [field.name for field in table.schema if not pa.types.is_nested(field.type)]
     with replacing(path) as temporary:
         pq.write_table(
-            table, temporary, compression="zstd", use_dictionary=words, write_statistics=False
+            table,
+            temporary,
+            compression="zstd",
+            use_dictionary=words,
+            write_statistics=False,
+            write_page_checksum=True,
         )
 
 
-def read_table(path: str | os.PathLike, columns: list[str] | None = None) -> tuple[pa.Table, dict]:
+def read_table(
+    path: str | os.PathLike, contents: Contents = ANY, columns: list[str] | None = None
+) -> tuple[pa.Table, dict]:
     """Read a table and its metadata.
+
+    Parameters
+    ----------
+    columns : list of str, optional
+        Those that are wanted; by default all.
 
     Raises
     ------
     InputError
-        If the file is missing, cut short, or not a Parquet file that `write_table` made.
+        If the file is missing, cut short or changed, was not made by `write_table`, or does not
+        hold what it has to.
     """
     try:
-        table = pq.read_table(path, columns=columns, partitioning=None)
-    except (OSError, pa.ArrowException) as error:
-        reason = str(error).splitlines()[0]
-        message = f"{path}: not a readable Parquet table ({reason}); make it again"
-        raise InputError(message) from error
-    content = (table.schema.metadata or {}).get(KEY)
-    if content is None:
-        raise InputError(f"{path}: a Parquet table, but not one written by clqa; make it again")
-    return table, json.loads(content)
+        table = pq.read_table(
+            path, columns=columns, partitioning=None, page_checksum_verification=True
+        )
+        metadata = _metadata(table)
+        wanted = contents.columns if columns is None else columns
+        for name in wanted:
+            _check_column(table, name, contents)
+        for key, kind in contents.metadata.items():
+            if not isinstance(metadata.get(key), kind):
+                raise ValueError(f"metadata without {key}, {kind.__name__}")
+    except Exception as error:  # whatever a damaged file makes its reader say
+        reason = str(error).splitlines()[0] if str(error) else type(error).__name__
+        raise damaged(path, f"not a readable table ({reason})", contents.rule) from error
+    return table, metadata
+
+
+def _metadata(table: pa.Table) -> dict:
+    found = table.schema.metadata or {}
+    if KEY not in found:
+        raise ValueError("not written by clqa, its metadata is missing")
+    if hashlib.sha256(found[KEY]).hexdigest().encode() != found.get(DIGEST):
+        raise ValueError("its metadata has changed since it was written")
+    metadata = json.loads(found[KEY])
+    if not isinstance(metadata, dict):
+        raise ValueError("its metadata is no mapping")
+    return metadata
+
+
+def _check_column(table: pa.Table, name: str, contents: Contents) -> None:
+    if name not in table.column_names:
+        if name in contents.may_lack:
+            return
+        raise ValueError(f"without the column '{name}'")
+    column, kind = table[name], contents.columns[name]
+    if not COLUMN_KINDS[kind](column.type):
+        raise ValueError(f"the column '{name}' is of {column.type}, expected {kind}")
+    lists = column.chunks if kind.startswith("lists") else ()
+    n_null = sum(chunk.flatten().null_count for chunk in lists)
+    if name not in contents.may_be_null:
+        n_null += column.null_count
+    if n_null:
+        raise ValueError(f"the column '{name}' has gaps, expected {kind} in each row")

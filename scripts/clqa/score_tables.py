@@ -1,0 +1,130 @@
+"""Tables of scores as `score_answers` writes them, and what they must have been made from."""
+
+import itertools
+import os
+from collections.abc import Iterable
+from typing import NamedTuple
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from clqa.errors import damaged
+from clqa.formulas import Formula, parse
+from clqa.metrics import score_id
+from clqa.query_sets import ANSWERS, set_hash
+from clqa.tables import Contents, read_table
+
+RULE = "score_answers"
+
+
+def score_columns(metrics: Iterable[str], ties: Iterable[str], filters: Iterable[str]) -> list[str]:
+    """Names of the columns that hold scores."""
+    filters = list(filters)
+    names = [score_id(*parts) for parts in itertools.product(metrics, ties, filters)]
+    return names + [f"tie_rate[{name}]" for name in filters]
+
+
+class Scores(NamedTuple):
+    """Scores per query of one model on one query set, with what they depend on.
+
+    Attributes
+    ----------
+    queries, model, graph : str
+        Names of the query set, the model and the graph.
+    table : pa.Table
+        As `score_answers` writes it.
+    metadata : dict
+    shapes : dict
+        Formula of each shape, in the order of the run.
+    """
+
+    queries: str
+    model: str
+    graph: str
+    table: pa.Table
+    metadata: dict
+    shapes: dict[str, Formula]
+
+
+class Origin(NamedTuple):
+    """What scores must have been made from.
+
+    Attributes
+    ----------
+    queries, model, graph, split : str
+        Names of the query set, the model, the graph and the split.
+    graph_hash, queries_hash : str
+        Those of the graph's summary and of the answers of the query set.
+    """
+
+    queries: str
+    model: str
+    graph: str
+    split: str
+    graph_hash: str
+    queries_hash: str
+
+
+def read_scores(
+    path: str | os.PathLike, origin: Origin, shapes: Iterable[str], columns: Iterable[str]
+) -> Scores:
+    """Read the scores of a model on a query set.
+
+    Parameters
+    ----------
+    shapes : names, in the order wanted
+    columns : score ids that must be there
+
+    Raises
+    ------
+    InputError
+        If the file is no table of scores, is that of something else, or lacks queries.
+    """
+    table, metadata = read_table(path, _contents(columns))
+    about = {
+        "model": (metadata["model"].get("model"), origin.model),
+        "split": (metadata["split"], origin.split),
+        "graph": (metadata["graph"], origin.graph_hash),
+        "queries": (metadata["queries"], origin.queries_hash),
+    }
+    for key, (found, expected) in about.items():
+        if found != expected:
+            what = f"scores of another {key} ({found}) than {origin.queries} asks for ({expected})"
+            raise damaged(path, what, RULE)
+    _check_rows(path, table, metadata)
+    formulas = metadata["formulas"]
+    order = [shape for shape in shapes if shape in formulas]
+    order += sorted(formulas.keys() - set(order))
+    parsed = {shape: parse(formulas[shape]) for shape in order}
+    return Scores(origin.queries, origin.model, origin.graph, table, metadata, parsed)
+
+
+def _contents(columns: Iterable[str]) -> Contents:
+    columns = tuple(columns)
+    return Contents(
+        rule=RULE,
+        columns={
+            **dict.fromkeys(("query_id", "shape", "stratum"), "text"),
+            **dict.fromkeys(("n_easy", "n_hard"), "whole numbers"),
+            **dict.fromkeys(columns, "numbers"),
+        },
+        metadata={**ANSWERS.metadata, "model": dict},
+        may_be_null=columns,
+    )
+
+
+def _check_rows(path: str | os.PathLike, table: pa.Table, metadata: dict) -> None:
+    """Every query has one row over all its answers; counts and scores are possible ones."""
+    whole = table.filter(pc.equal(table["stratum"].cast(pa.string()), ""))
+    if set_hash(whole["query_id"].to_pylist()) != metadata["queries"]:
+        raise damaged(path, "rows are missing, repeated or foreign", RULE)
+    for name in ("n_easy", "n_hard"):
+        if (table[name].to_numpy() < 0).any():
+            raise damaged(path, f"the column '{name}' has a negative number", RULE)
+    unanswered = table["n_hard"].to_numpy() == 0
+    for name in (name for name in table.column_names if name.endswith("]")):
+        values = table[name].to_numpy(zero_copy_only=False)
+        if (np.isfinite(values) == unanswered).any():
+            what = f"the column '{name}' must have a number for each query with a hard answer"
+            raise damaged(path, f"{what}, and for no other", RULE)
