@@ -4,7 +4,7 @@ import clqa.answers
 from clqa.adjacencies import split_view
 from clqa.errors import InputError
 from clqa.formulas import parse
-from clqa.graphs import read_graph
+from clqa.graphs import candidates, read_graph
 from clqa.logs import log_to
 from clqa.plans import plan
 from clqa.query_sets import Answers, read_queries, write_answers
@@ -34,7 +34,7 @@ def split_answers(path_to_graph, path_to_queries, path_to_answers, split):
             found = clqa.answers.selected_answers(found, batch.selected)
         links = clqa.answers.missing_links(steps, view, batch.anchors, batch.relations, found.hard)
         shapes[shape] = Answers(batch.query_ids, *found, links)
-    write_answers(path_to_answers, shapes, queries.metadata)
+    write_answers(path_to_answers, shapes, queries.metadata, candidates(graph, split))
 
 
 if __name__ == "__main__":

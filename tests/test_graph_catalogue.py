@@ -157,7 +157,7 @@ def test_a_graph_of_ones_own_takes_five_lines(tmp_path):
     [
         ({"colums": ["head"]}, "unknown key colums"),
         ({"ids": "alphabetical"}, "unknown value alphabetical.*known: sorted, first-appearance"),
-        ({"inverses": True}, "known: add, stored, none"),
+        ({"inverses": True}, "known: add, stored, offset, none"),
         ({"files": FILES | {"train": {"path": "a", "sha": "b"}}}, "unknown key sha"),
         ({"files": FILES | {"train": {"path": "a", "sha256": "b"}}}, "64 hexadecimal digits"),
         ({"files": FILES | {"tain": "a"}}, "unknown value tain.*known: train, valid, test"),

@@ -155,4 +155,5 @@ def _taken(role: str, item: Item, path: Path, target: Path, otherwise: str = "no
         "sha256": digest(target / name, "sha256"),
         "size": (target / name).stat().st_size,
         "verified_by": "sha256" if item.sha256 else "md5" if item.md5 else otherwise,
+        **({"key": item.key} if item.key else {}),
     }

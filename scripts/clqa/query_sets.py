@@ -9,10 +9,11 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from clqa.candidate_sets import described, split_off
 from clqa.canonical_forms import canonical
 from clqa.errors import InputError
 from clqa.formulas import Formula, parse, symbols
-from clqa.graphs import FULL, OBSERVED, Graph
+from clqa.graphs import Graph
 from clqa.ragged import Ragged
 from clqa.tables import read_table, write_table
 
@@ -65,10 +66,19 @@ class QueryTable(NamedTuple):
 
 
 class AnswerTable(NamedTuple):
-    """Answers by shape, in the order of the file; metadata with `observed` and `full` splits."""
+    """Answers by shape, in the order of the file.
+
+    Attributes
+    ----------
+    metadata : dict
+        As of the queries, with the `observed` and the `full` parts of the graph.
+    candidates : (n,) int32, optional
+        Entities that compete with the hard answers, ascending; all where there is no list.
+    """
 
     shapes: dict[str, Answers]
     metadata: dict
+    candidates: np.ndarray | None = None
 
 
 def query_ids(
@@ -125,6 +135,8 @@ def describe_queries(graph: Graph, split: str, formulas: dict[str, str], ids) ->
         "vocabulary": graph.vocabulary,
         "n_entities": graph.n_entities,
         "split": split,
+        "observed": list(graph.observed[split]),
+        "full": list(graph.full(split)),
         "formulas": formulas,
         "queries": set_hash(ids),
     }
@@ -177,7 +189,10 @@ def read_queries(path: str | os.PathLike) -> QueryTable:
 
 
 def write_answers(
-    path: str | os.PathLike, shapes: dict[str, Answers], queries_metadata: dict
+    path: str | os.PathLike,
+    shapes: dict[str, Answers],
+    queries_metadata: dict,
+    candidates: np.ndarray | None = None,
 ) -> None:
     """Write answers as Parquet: query_id, shape, easy, hard, retracted, links."""
     columns = {
@@ -187,10 +202,9 @@ def write_answers(
     columns["links"] = _concatenated(
         _ragged_column(Ragged(batch.hard.offsets, batch.links)) for batch in shapes.values()
     )
-    split = queries_metadata["split"]
     table = pa.table({"query_id": _joined_ids(shapes), "shape": _shape_column(shapes), **columns})
-    metadata = {**queries_metadata, "observed": OBSERVED[split], "full": FULL[split]}
-    write_table(path, table, metadata)
+    about = described(candidates, queries_metadata["n_entities"])
+    write_table(path, table, {**queries_metadata, **about})
 
 
 def read_answers(path: str | os.PathLike) -> AnswerTable:
@@ -202,6 +216,7 @@ def read_answers(path: str | os.PathLike) -> AnswerTable:
         If the file is not a table of answers.
     """
     table, metadata = read_table(path)
+    metadata, candidates = split_off(metadata)
     _need_columns(path, table, ("query_id", "shape", "easy", "hard", "retracted", "links"))
     shapes = {}
     for shape, rows in _by_shape(path, table, metadata):
@@ -210,7 +225,7 @@ def read_answers(path: str | os.PathLike) -> AnswerTable:
             *(_read_ragged(rows, name) for name in ("easy", "hard", "retracted")),
             links=_values(rows, "links"),
         )
-    return AnswerTable(shapes, metadata)
+    return AnswerTable(shapes, metadata, candidates)
 
 
 def _need_columns(path, table: pa.Table, names: tuple[str, ...]) -> None:
