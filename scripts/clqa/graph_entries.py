@@ -203,8 +203,14 @@ def local_files(entry: dict, folder_of_catalogue: str) -> list[str]:
     archive = archive_of(entry)
     if archive is not None and (place / archive.name).is_file():
         return [(place / archive.name).as_posix()]
-    names = (item.name for item in files_of(entry).values())
-    return [(lying(place, name) or place / name).as_posix() for name in names]
+    found = []
+    for item in files_of(entry).values():
+        if item.name.endswith("/"):  # a folder: all that is in it, one path with `*` or not
+            inside = place.glob(item.name.rstrip("/") + "/**/*")
+            found += sorted(path for path in inside if path.is_file()) or [place / item.name]
+        else:
+            found.append(lying(place, item.name) or place / item.name)
+    return [path.as_posix() for path in found]
 
 
 def lying(folder: Path, name: str) -> Path | None:

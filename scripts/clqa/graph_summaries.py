@@ -7,7 +7,6 @@ from clqa.graphs import Graph
 from clqa.numberings import SHOWN, Unseen
 from clqa.triples import Fields, is_among, triple_keys
 
-
 RULES = ("columns", "fields", "ids", "inverses", "unseen", "observed", "candidates")
 
 

@@ -31,12 +31,15 @@ class Queries(NamedTuple):
     relations : (n, n_relation_symbols) int32
     selected : Ragged, optional
         Those hard answers that are asked for, where not all are.
+    filtered : Ragged, optional
+        What is taken for easy, where that is not what the graph gives.
     """
 
     query_ids: np.ndarray
     anchors: np.ndarray
     relations: np.ndarray
     selected: Ragged | None = None
+    filtered: Ragged | None = None
 
 
 class Answers(NamedTuple):
@@ -147,10 +150,15 @@ def write_queries(
 ) -> None:
     """Write queries as Parquet: query_id, shape, anchors, relations, source, and selected answers.
 
-    The column `selected` is there if the query set selects answers; all batches do then.
+    The columns `selected` and `filtered` are there if the query set has such sets; all batches do
+    then.
     """
     n_rows = sum(len(batch.query_ids) for batch in shapes.values())
-    selected = [batch.selected for batch in shapes.values() if batch.selected is not None]
+    chosen = {}
+    for name in ("selected", "filtered"):
+        rows = [getattr(one, name) for one in shapes.values() if getattr(one, name) is not None]
+        if rows:
+            chosen[name] = _concatenated(map(_ragged_column, rows))
     table = pa.table(
         {
             "query_id": _joined_ids(shapes),
@@ -160,7 +168,7 @@ def write_queries(
             "source": pa.DictionaryArray.from_arrays(pa.array(np.zeros(n_rows, np.int32)), [source])
             if n_rows
             else pa.array([], pa.dictionary(pa.int32(), pa.string())),
-            **({"selected": _concatenated(map(_ragged_column, selected))} if selected else {}),
+            **chosen,
         }
     )
     write_table(path, table, metadata)
@@ -183,7 +191,10 @@ def read_queries(path: str | os.PathLike) -> QueryTable:
             rows["query_id"].to_numpy(zero_copy_only=False),
             _values(rows, "anchors").reshape(rows.num_rows, len(symbols(formula, "s"))),
             _values(rows, "relations").reshape(rows.num_rows, len(symbols(formula, "r"))),
-            _read_ragged(rows, "selected") if "selected" in rows.column_names else None,
+            *(
+                _read_ragged(rows, name) if name in rows.column_names else None
+                for name in ("selected", "filtered")
+            ),
         )
     return QueryTable(shapes, metadata)
 
