@@ -66,7 +66,9 @@ def test_an_entry_has_facts_or_says_why_not(graph):
 def test_every_file_of_an_entry_is_covered_by_a_checksum(graph):
     entry = ENTRIES[graph]
     archive = archive_of(entry)
-    covered = archive is not None and archive.is_pinned
+    # Of this one archive no checksum is published; the receipt records what came.
+    is_open = archive is not None and archive.name == "WikiTopics_QE.zip" and archive.unknown
+    covered = archive is not None and (archive.is_pinned or is_open)
     assert covered or all(item.is_pinned for item in files_of(entry).values())
 
 
