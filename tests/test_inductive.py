@@ -3,6 +3,7 @@
 import json
 import pickle
 from collections import defaultdict
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -11,6 +12,7 @@ from hypothesis import strategies as st
 
 from build_graph import build_graph
 from clqa.errors import InputError
+from clqa.fingerprints import fingerprint
 from clqa.graph_entries import complete_entry
 from clqa.graphs import candidates, make_graph, read_graph, write_graph
 from clqa.models import visible_parts
@@ -18,9 +20,11 @@ from clqa.predictions import write_predictions
 from clqa.query_sets import read_answers, read_queries
 from clqa.ragged import ragged
 from clqa.ranks import count_competitors
+from clqa.reports import protocol_of
 from clqa.tables import read_table
 from clqa.vocabularies import read_labels
 from download_graph import download_graph
+from export_queries import export_queries
 from predict_answers import predict_answers
 from published_files import imported
 from rank_answers import rank_answers
@@ -260,6 +264,28 @@ def test_models_score_all_entities_and_see_what_is_observed(tmp_path):
         assert scores.shape == (2, graph.n_entities)
         if method == "traversal":
             assert [np.flatnonzero(row).tolist() for row in scores] == [[7], [7]]
+
+
+def test_layouts_of_three_graphs_refuse_an_inductive_one(tmp_path):
+    built(tmp_path)
+    with_queries(tmp_path)
+    paths = [[(tmp_path / "queries.parquet", tmp_path / "answers")]]
+    about = [tmp_path / name for name in ("graph.npz", "entities.tsv", "relations.tsv", "to")]
+    with pytest.raises(InputError, match="an inductive graph"):
+        export_queries(paths, *about, "beta-e")
+    export_queries(paths, *about, "neutral")
+    again = read_answers(tmp_path / "to" / "test-answers.parquet")
+    assert again.candidates.tolist() == [0, 1, 2, 6, 7, 8]
+
+
+def test_the_protocol_of_a_number_tells_whose_easy_answers_and_which_candidates_count():
+    row = SimpleNamespace(
+        filter="full-only", ties="expected", candidates="observed:6", averaging="a", pni=""
+    )
+    metadata = {"graph": "g", "queries": "q"}
+    protocols = [protocol_of(row, metadata | other) for other in ({}, {"easy": "plus-h-released"})]
+    assert [one["filter"] for one in protocols] == ["full-only", "full-only of plus-h-released"]
+    assert fingerprint(protocols[0]) != fingerprint(protocols[1])
 
 
 def wiki_topics(folder):
