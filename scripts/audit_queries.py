@@ -1,14 +1,17 @@
 """Hold the published answers of a query set against those that its graph gives."""
 
 from clqa.adjacencies import split_view
+from clqa.answers import released_answers, split_answers
 from clqa.audits import Ground, Labels, audit_shape
+from clqa.class_audits import audit_classes
 from clqa.errors import damaged
 from clqa.files import write_json
 from clqa.formulas import parse
 from clqa.graphs import read_graph
 from clqa.logs import log_to
-from clqa.published_sets import read_published, refused_shapes
-from clqa.query_sets import read_answers, read_queries
+from clqa.plans import plan
+from clqa.published_sets import read_classes, read_published, refused_shapes
+from clqa.query_sets import Answers, Queries, read_answers, read_queries
 from clqa.vocabularies import read_labels, taken
 
 
@@ -41,7 +44,7 @@ def audit_queries(
     paths = zip(paths_to_queries, paths_to_answers, paths_to_published, strict=True)
     for path_to_queries, path_to_answers, path_to_published in paths:
         asked, found = read_queries(path_to_queries), read_answers(path_to_answers)
-        published = read_published(path_to_published)
+        published, classes = read_published(path_to_published), read_classes(path_to_published)
         skipped |= refused_shapes(path_to_published)
         for shape, rows in asked.shapes.items():
             known = found.shapes.get(shape)
@@ -53,10 +56,22 @@ def audit_queries(
                 raise damaged(path_to_published, what, "import_queries")
             if shape not in skipped:
                 formula = parse(asked.metadata["formulas"][shape])
-                shapes[shape] = audit_shape(
-                    ground, formula, rows, found.shapes[shape], published[shape]
-                )
+                own = _of_graph(ground, formula, rows, found.shapes[shape])
+                shapes[shape] = audit_shape(ground, formula, rows, own, published[shape])
+                if shape in classes:
+                    hard = published[shape]["hard"]
+                    shapes[shape]["classes"] = audit_classes(
+                        formula, ground.view, rows, hard, classes[shape]
+                    )
     write_json(path_to_audit, _summary(queries, split, shapes, skipped))
+
+
+def _of_graph(ground: Ground, formula, rows: Queries, found: Answers) -> Answers:
+    """Answers by the graph alone, where those that are ranked have the easy ones of a release."""
+    if rows.filtered is None:
+        return found
+    every = split_answers(plan(formula), ground.view, rows.anchors, rows.relations)
+    return Answers(rows.query_ids, *released_answers(every, rows.selected), found.links)
 
 
 def _taker(path):

@@ -4,12 +4,21 @@ import os
 
 from clqa.errors import InputError, placed
 from clqa.files import write_json
-from clqa.graph_entries import DICTIONARIES, SPLITS, complete_entry
+from clqa.graph_entries import APART, DICTIONARIES, complete_entry, observed_parts
 from clqa.graph_summaries import check_facts, graph_summary, source_summary
-from clqa.graphs import make_graph, write_graph
+from clqa.graphs import make_graph, parts_of, write_graph
 from clqa.inverses import with_inverses
 from clqa.logs import log_to
-from clqa.numberings import in_order, numbered, numbered_by, refuse_unseen, unseen_in_train, without
+from clqa.numberings import (
+    counted,
+    in_labels,
+    in_order,
+    numbered,
+    numbered_by,
+    refuse_unseen,
+    unseen_in_train,
+    without,
+)
 from clqa.receipts import received
 from clqa.triples import read_fields
 from clqa.vocabularies import read_labels, vocabulary_hash, write_labels
@@ -34,7 +43,10 @@ def build_graph(
     """
     entry = complete_entry(graph, entry)
     files, names, receipt = received(path_to_source)
-    read = in_order(read_fields({s: files[s] for s in SPLITS}, names=names), entry["columns"])
+    observed = observed_parts(entry)
+    paths = {part: files[part] for part in parts_of(observed)}
+    read = in_order(read_fields(paths, names=names), entry["columns"])
+    read, dictionaries, fields = _with_dictionaries(read, files, names, receipt, entry)
     if not len(read.codes["train"]):
         raise InputError(f"{names['train']}: holds no triples")
     unseen = unseen_in_train(read)
@@ -42,16 +54,22 @@ def build_graph(
         with placed(f"graph {graph}"):
             refuse_unseen(unseen)
     dropped = unseen.lines if entry["unseen"] == "drop" else {}
-    if entry["ids"] == "given":
-        labels = [read_labels(files[role], names[role]) for role in DICTIONARIES]
-        triples = numbered_by(read, *labels, kind=entry["fields"], names=names)
+    if entry["ids"] in ("given", "numbers"):
+        triples = numbered_by(read, *dictionaries, fields, names)
         triples = triples._replace(triples=without(dropped, triples.triples))
     else:
         triples = numbered(read._replace(codes=without(dropped, read.codes)), entry["ids"])
     with placed(f"graph {graph}"):
         directed = with_inverses(triples, entry["inverses"])
     vocabulary = vocabulary_hash(triples.entities, directed.relations)
-    built = make_graph(directed.triples, directed.inverse, len(triples.entities), vocabulary)
+    built = make_graph(
+        directed.triples,
+        directed.inverse,
+        len(triples.entities),
+        vocabulary,
+        observed,
+        restricted=entry.get("candidates") == "observed",
+    )
     summary = {"name": graph} | source_summary(entry, receipt)
     summary |= graph_summary(read, unseen, entry, directed.is_forward, built)
     check_facts(graph, entry.get("facts") or {}, summary)
@@ -59,6 +77,24 @@ def build_graph(
     write_labels(path_to_entities, triples.entities)
     write_labels(path_to_relations, directed.relations)
     write_json(path_to_summary, summary)
+
+
+def _with_dictionaries(read, files, names, receipt, entry):
+    """The fields, the labels of entities and of relations if they are given, what fields are."""
+    labels = {
+        role: read_labels(files[role], names[role], receipt["files"][role].get("key"))
+        for role in ("entities", "relations", "test_entities")
+        if role in files
+    }
+    fields = entry["fields"]
+    if "test_entities" in labels:
+        dictionaries = (labels["entities"], labels["test_entities"], labels["relations"])
+        read, labels["entities"] = in_labels(read, dictionaries, APART, names)
+        fields = "labels"
+    if entry["ids"] == "numbers":
+        for kind in DICTIONARIES:
+            labels[kind] = labels[kind] if kind in labels else counted(read, kind, names)
+    return read, [labels.get(kind) for kind in DICTIONARIES], fields
 
 
 if __name__ == "__main__":

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from clqa.errors import InputError, placed
 from clqa.exports import WRITERS, QuerySet, Vocabulary, joined_shards
-from clqa.graphs import read_graph
+from clqa.graphs import OBSERVED, read_graph
 from clqa.query_sets import read_answers, read_queries
 from clqa.vocabularies import read_labels
 
@@ -29,6 +29,11 @@ def export_queries(paths, path_to_graph, path_to_entities, path_to_relations, fo
         For each shape that is left out, why.
     """
     graph = read_graph(path_to_graph)
+    if graph.observed != OBSERVED and layout in ("beta-e", "query2box"):
+        raise InputError(
+            f"{path_to_graph}: an inductive graph, of which the layout {layout} knows nothing; use "
+            "neutral or json-lines"
+        )
     sets = {}
     for shards in paths:
         read = [QuerySet(read_queries(one), read_answers(other)) for one, other in shards]

@@ -2,18 +2,20 @@
 
 import logging
 
-from numpy import empty, int32
+from numpy import empty, int32, int64, unique, zeros
 
-from clqa.adjacencies import split_view
+from clqa.adjacencies import split_edges, split_view
 from clqa.errors import InputError
 from clqa.files import write_json
 from clqa.formulas import parse
 from clqa.graphs import read_graph
 from clqa.logs import log_to
 from clqa.plans import plan
+from clqa.published_entries import filter_of
 from clqa.published_sets import Batch, write_published
 from clqa.query_sets import Queries, describe_queries, query_ids, write_queries
-from clqa.releases import check_against_graph, read_release
+from clqa.ragged import Ragged
+from clqa.releases import check_against_candidates, check_against_graph, read_release
 
 log = logging.getLogger(__name__)
 
@@ -37,7 +39,7 @@ def import_shard(
     shapes : dict
         Formula text by shape.
     published : dict
-        What the query set's catalogue entry says of its files; `layout`, `counts` and
+        What the query set's catalogue entry says of its files; `layout`, `filter`, `counts` and
         `on_bad_shape` are used.
 
     Raises
@@ -51,7 +53,8 @@ def import_shard(
     release = read_release(
         path_to_source, published["layout"], formulas, graph, path_to_entities, path_to_relations
     )
-    refused = _refused(release, published["counts"], formulas, split_view(graph, split))
+    filter_ = filter_of(published)
+    refused = _refused(release, published["counts"], formulas, graph, split, filter_ is not None)
     for reason in refused.values():
         if published["on_bad_shape"] == "error":
             raise InputError(f"{reason} (on_bad_shape: skip goes on without this shape)")
@@ -61,10 +64,12 @@ def import_shard(
         rows = _none(formula) if shape in refused else release.shapes[shape]
         batches[shape] = rows
         ids = query_ids(graph.hash, formula, rows.anchors, rows.relations)
-        queries[shape] = Queries(ids, rows.anchors, rows.relations)
+        queries[shape] = Queries(ids, rows.anchors, rows.relations, *_selection(rows, filter_))
         report[shape] = _report(len(ids), published["counts"].get(shape), rows, refused.get(shape))
     ids = {shape: rows.query_ids for shape, rows in queries.items()}
     metadata = describe_queries(graph, split, shapes, [i for names in ids.values() for i in names])
+    if filter_ is not None:
+        metadata["easy"] = f"plus-h-{filter_}"
     sizes = {shape: len(names) for shape, names in ids.items()}
     about = {"sizes": sizes, "layout": published["layout"], "refused": refused}
     write_json(path_to_report, report)
@@ -72,9 +77,19 @@ def import_shard(
     write_queries(path_to_queries, queries, metadata, source=published["layout"])
 
 
-def _refused(release, counts, formulas, view) -> dict[str, str]:
+def _selection(rows: Batch, filter_: str | None) -> tuple[Ragged | None, Ragged | None]:
+    """The hard answers that are asked for and what is taken for easy, where a release tells."""
+    if filter_ is None:
+        return None, None
+    nothing = Ragged(zeros(len(rows.anchors) + 1, int64), empty(0, int32))
+    easy = rows.sets.get("easy", nothing) if filter_ == "released" else None
+    return rows.sets.get("hard", nothing), easy
+
+
+def _refused(release, counts, formulas, graph, split, is_selection) -> dict[str, str]:
     """Why shapes cannot be used, once those that were read are held against what is known."""
-    refused = dict(release.refused)
+    view, refused = split_view(graph, split), dict(release.refused)
+    known = unique(split_edges(graph, split).triples[:, [0, 2]]) if graph.restricted else None
     for shape, rows in release.shapes.items():
         expected = counts.get(shape, len(rows.anchors))
         try:
@@ -82,7 +97,9 @@ def _refused(release, counts, formulas, view) -> dict[str, str]:
                 raise InputError(
                     f"{shape}: {len(rows.anchors)} queries, expected {expected} by published.counts"
                 )
-            check_against_graph(shape, formulas[shape], rows, view)
+            if known is not None:
+                check_against_candidates(shape, rows, known)
+            check_against_graph(shape, formulas[shape], rows, view, is_selection)
         except InputError as error:
             refused[shape] = str(error)
     return refused

@@ -9,7 +9,7 @@ from clqa.filters import full_only
 from clqa.formulas import parse
 from clqa.graphs import read_graph
 from clqa.logs import log_to
-from clqa.models import QueryBatch, batches, inference_graph, load_method, visible_splits
+from clqa.models import QueryBatch, batches, inference_graph, load_method, visible_parts
 from clqa.plans import plan
 from clqa.predictions import write_predictions
 from clqa.query_sets import QueryTable, check_asked_of, read_answers, read_queries
@@ -30,14 +30,14 @@ def predict_answers(
     """Write the scores of a model; answers are read only for the method that runs on them."""
     module = load_method(method, settings)
     basis = inference_graph(module, settings)
-    splits = visible_splits(basis, split)
-    graph = read_graph(path_to_graph, splits)
+    parts = visible_parts(basis, read_graph(path_to_graph, ()), split)
+    graph = read_graph(path_to_graph, parts)
     queries = read_queries(path_to_queries)
     check_asked_of(graph, split, queries, path_to_queries)
     answers = _answers_of(queries, path_to_queries, path_to_answers) if basis == "answers" else {}
     options = {key: value for key, value in settings.items() if key != "inference_graph"}
-    parts = _all_batches(queries, answers, graph.n_entities, chunk_bytes)
-    blocks = (module.scores(graph, part, **options) for part in _with_progress(parts, queries))
+    asked = _all_batches(queries, answers, graph.n_entities, chunk_bytes)
+    blocks = (module.scores(graph, batch, **options) for batch in _with_progress(asked, queries))
     sidecar = {
         "query_ids": [str(name) for part in queries.shapes.values() for name in part.query_ids],
         "shapes": {shape: len(part.query_ids) for shape, part in queries.shapes.items()},
@@ -48,7 +48,7 @@ def predict_answers(
         "model": model,
         "method": method,
         "settings": settings,
-        "inference_graph": basis if basis == "answers" else list(splits),
+        "inference_graph": basis if basis == "answers" else list(parts),
     }
     write_predictions(path_to_predictions, path_to_sidecar, blocks, sidecar)
 

@@ -34,6 +34,7 @@ def _counts(answers: AnswerTable, predictions: Predictions):
             excluded=[rule(part.easy, part.hard, part.retracted) for rule in FILTERS.values()],
             rows=predictions.rows[first:last],
             query_ids=part.query_ids,
+            candidates=answers.candidates,
         )
         first = last
 

@@ -3,7 +3,7 @@
 import clqa.answers
 from clqa.adjacencies import split_view
 from clqa.formulas import parse
-from clqa.graphs import read_graph
+from clqa.graphs import candidates, read_graph
 from clqa.logs import log_to
 from clqa.plans import plan
 from clqa.query_sets import Answers, check_asked_of, read_queries, write_answers
@@ -25,11 +25,13 @@ def split_answers(path_to_graph, path_to_queries, path_to_answers, split):
     for shape, batch in queries.shapes.items():
         steps = plan(parse(queries.metadata["formulas"][shape]))
         found = clqa.answers.split_answers(steps, view, batch.anchors, batch.relations)
-        if batch.selected is not None:
+        if "easy" in queries.metadata:
+            found = clqa.answers.released_answers(found, batch.selected, batch.filtered)
+        elif batch.selected is not None:
             found = clqa.answers.selected_answers(found, batch.selected)
         links = clqa.answers.missing_links(steps, view, batch.anchors, batch.relations, found.hard)
         shapes[shape] = Answers(batch.query_ids, *found, links)
-    write_answers(path_to_answers, shapes, queries.metadata)
+    write_answers(path_to_answers, shapes, queries.metadata, candidates(graph, split))
 
 
 if __name__ == "__main__":

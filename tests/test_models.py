@@ -15,7 +15,7 @@ from clqa.filters import FILTERS, full_only
 from clqa.formulas import parse
 from clqa.graphs import OBSERVED, make_graph
 from clqa.metrics import METRICS, metric
-from clqa.models import QueryBatch, batches, inference_graph, load_method, visible_splits
+from clqa.models import QueryBatch, batches, inference_graph, load_method, visible_parts
 from clqa.plans import plan
 from clqa.ragged import ragged
 from clqa.ranks import count_competitors
@@ -77,7 +77,7 @@ def some_graph():
 def scores(method, graph, queries, split="test", **options):
     """Scores of a method that sees of the graph what it may see."""
     module = load_method(method, options)
-    splits = visible_splits(inference_graph(module, options), split)
+    splits = visible_parts(inference_graph(module, options), graph, split)
     visible = graph._replace(triples={name: graph.triples[name] for name in splits})
     options.pop("inference_graph", None)
     return module.scores(visible, queries, **options)
@@ -169,7 +169,7 @@ def test_a_missing_setting_is_named():
 
 @pytest.mark.parametrize("split", OBSERVED)
 def test_the_observed_graph_is_that_of_the_easy_answers(split):
-    assert visible_splits("observed", split) == OBSERVED[split]
+    assert visible_parts("observed", some_graph(), split) == OBSERVED[split]
 
 
 @pytest.mark.parametrize(

@@ -32,6 +32,8 @@ METADATA = {
     "vocabulary": "v",
     "n_entities": 9,
     "split": "test",
+    "observed": ["train", "valid"],
+    "full": ["train", "valid", "test"],
     "formulas": FORMULAS,
 }
 

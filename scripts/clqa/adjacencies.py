@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from clqa.graphs import FULL, OBSERVED, Graph, first_of_equal, row_order
+from clqa.graphs import Graph, first_of_equal, row_order
 from clqa.kernels import inlined
 
 # A row is packed as key << 34 | place of its first edge.
@@ -106,7 +106,7 @@ def view_of(graph: Graph, edges: Edges) -> View:
 
 def split_edges(graph: Graph, split: str) -> Edges:
     """Edges of the full graph of a split."""
-    return _edges(graph, OBSERVED[split], FULL[split])
+    return _edges(graph, graph.observed[split], graph.full(split))
 
 
 def missing_edges(edges: Edges) -> Edges:

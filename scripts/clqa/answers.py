@@ -98,15 +98,36 @@ def selected_answers(found: SplitAnswers, selected: Ragged) -> SplitAnswers:
     InputError
         If an answer that is asked for is not hard.
     """
-    every = [found.easy, found.hard, found.retracted, selected]
+    every = [found.hard, selected]
     bound = 1 + max((int(rows.values.max()) for rows in every if len(rows.values)), default=0)
-    easy, hard, retracted, asked = (_as_keys(rows, bound) for rows in every)
-    if not np.isin(asked, hard).all():
+    if not np.isin(_as_keys(selected, bound), _as_keys(found.hard, bound)).all():
         raise InputError("an answer is selected that is no hard answer; sample the queries again")
-    kept = np.concatenate([np.setdiff1d(easy, retracted), np.setdiff1d(hard, asked)])
+    return released_answers(found, selected)
+
+
+def released_answers(
+    found: SplitAnswers, selected: Ragged, filtered: Ragged | None = None
+) -> SplitAnswers:
+    """The answers where a release tells which hard ones are asked for.
+
+    What it asks for and is no hard answer is left out.
+
+    Parameters
+    ----------
+    filtered : Ragged, optional
+        What it takes for easy. By default that is every other answer on the full graph. Those of
+        them that the full graph does not give are retracted.
+    """
+    every = [*found, selected, *([] if filtered is None else [filtered])]
+    bound = 1 + max((int(rows.values.max()) for rows in every if len(rows.values)), default=0)
+    easy, hard, retracted, asked = (_as_keys(rows, bound) for rows in every[:4])
     n_queries = len(selected.offsets) - 1
-    nothing = Ragged(np.zeros(n_queries + 1, np.int64), np.empty(0, np.int32))
-    return SplitAnswers(_from_keys(np.sort(kept), bound, n_queries), selected, nothing)
+    asked = np.intersect1d(asked, hard)
+    full = np.union1d(np.setdiff1d(easy, retracted), hard)
+    taken = full if filtered is None else _as_keys(filtered, bound)
+    kept = np.setdiff1d(taken, asked)
+    sets = (kept, asked, np.setdiff1d(kept, full))
+    return SplitAnswers(*(_from_keys(keys, bound, n_queries) for keys in sets))
 
 
 def _as_keys(rows: Ragged, bound: int) -> np.ndarray:

@@ -105,6 +105,26 @@ def extract(archive: Path, targets: dict[str, Path], name: str | None = None) ->
         not unique.
     """
     name = name or archive.name
+    with _opened(archive, name) as (names, open_member):
+        for pattern, target in targets.items():
+            with open_member(_matching(name, names, pattern)) as source, target.open("wb") as sink:
+                shutil.copyfileobj(source, sink, 1 << 20)
+
+
+def member_names(archive: Path, name: str) -> list[str]:
+    """Paths of the files in a zip or tar.
+
+    Raises
+    ------
+    InputError
+        If it is damaged or holds a path that leaves its folder.
+    """
+    with _opened(archive, name) as (names, _):
+        return names
+
+
+@contextlib.contextmanager
+def _opened(archive: Path, name: str):
     check_form(archive, name)
     reader = _zip_members if form_of(name) == "zip" else _tar_members
     if form_of(name) not in ("zip", "tar"):
@@ -112,9 +132,7 @@ def extract(archive: Path, targets: dict[str, Path], name: str | None = None) ->
     with _one_line_errors(name), reader(archive) as (names, open_member):
         for member in names:
             _check_path(name, member)
-        for pattern, target in targets.items():
-            with open_member(_matching(name, names, pattern)) as source, target.open("wb") as sink:
-                shutil.copyfileobj(source, sink, 1 << 20)
+        yield names, open_member
 
 
 @contextlib.contextmanager
@@ -159,7 +177,7 @@ def _matching(name: str, names: list[str], pattern: str) -> str:
 def decompress(source: Path, target: Path, name: str | None = None) -> None:
     """Copy a file; one whose name ends in `.gz` or `.xz` is decompressed on the way."""
     name = name or source.name
-    check_form(source, name)
+    check_form(source, name, refuse_web_page=True)
     opener = {"gzip file": gzip.open, "xz file": lzma.open}.get(form_of(name), open)
     with _one_line_errors(name), opener(source, "rb") as stream, target.open("wb") as sink:
         shutil.copyfileobj(stream, sink, 1 << 20)

@@ -81,7 +81,7 @@ def joined_shards(shards: list[QuerySet]) -> QuerySet:
     }
     return QuerySet(
         QueryTable(shapes[0], shards[0].queries.metadata | own),
-        AnswerTable(shapes[1], shards[0].answers.metadata | own),
+        AnswerTable(shapes[1], shards[0].answers.metadata | own, shards[0].answers.candidates),
     )
 
 
@@ -170,8 +170,8 @@ def write_neutral(
     for split, one in sets.items():
         path = folder / f"{split}-queries.parquet"
         write_queries(path, one.queries.shapes, one.queries.metadata, source="exported")
-        own = {k: v for k, v in one.answers.metadata.items() if k not in ("observed", "full")}
-        write_answers(folder / f"{split}-answers.parquet", one.answers.shapes, own)
+        path = folder / f"{split}-answers.parquet"
+        write_answers(path, one.answers.shapes, one.answers.metadata, one.answers.candidates)
     return {}
 
 

@@ -12,6 +12,9 @@ from clqa.errors import InputError
 
 SPLITS = ("train", "valid", "test")
 DICTIONARIES = ("entities", "relations")
+# Parts of an inductive graph beside the splits, and the files whose ids `test_entities` explains.
+INFERENCE = ("valid_inference", "test_inference")
+APART = ("test", "test_inference")
 DEFAULTS = {
     "columns": ["head", "relation", "tail"],
     "fields": "labels",
@@ -42,6 +45,8 @@ class Item(NamedTuple):
         Bytes, where known.
     unknown : bool
         Whether `checksum: unknown` was asked for: whatever comes is taken, and recorded.
+    key : str or None
+        Of a pickle of several dictionaries, which of them is meant.
     """
 
     name: str
@@ -50,6 +55,7 @@ class Item(NamedTuple):
     md5: str | None = None
     size: int | None = None
     unknown: bool = False
+    key: str | None = None
 
     @property
     def is_pinned(self) -> bool:
@@ -98,13 +104,42 @@ def _check_reading(graph: str, entry: dict) -> None:
             f"graph {graph}: columns must be head, relation and tail in some order, "
             f"found {', '.join(map(str, entry['columns']))}"
         )
-    if entry["fields"] == "ids" and entry["ids"] != "given":
-        raise InputError(f"graph {graph}: fields: ids needs ids: given and the two dictionaries")
+    _check_parts(graph, entry)
+    if entry["fields"] == "ids" and entry["ids"] not in ("given", "numbers"):
+        raise InputError(
+            f"graph {graph}: fields: ids needs ids: given and the two dictionaries, or ids: numbers"
+        )
+    if entry["ids"] == "numbers" and entry["fields"] != "ids":
+        raise InputError(f"graph {graph}: ids: numbers needs fields: ids")
     for role in DICTIONARIES:
         if entry["ids"] == "given" and role not in files:
             raise InputError(f"graph {graph}: ids: given needs files.{role} (id and label)")
-        if entry["ids"] != "given" and role in files:
+        allowed = entry["ids"] == "given" or (entry["ids"], role) == ("numbers", "relations")
+        if role in files and not allowed:
             raise InputError(f"graph {graph}: files.{role} is only read with ids: given")
+    if "test_entities" in files and (entry["fields"], entry["ids"]) != ("ids", "given"):
+        raise InputError(f"graph {graph}: files.test_entities is for fields: ids and ids: given")
+
+
+def _check_parts(graph: str, entry: dict) -> None:
+    """Every part of an inductive graph has a file and is observed, and no split observes itself."""
+    observed = entry.get("observed", {})
+    for split, parts in observed.items():
+        for part in parts:
+            if part not in entry["files"]:
+                raise InputError(f"graph {graph}: observed.{split}: there is no files.{part}")
+            if part in SPLITS[SPLITS.index(split) :]:
+                raise InputError(f"graph {graph}: observed.{split}: {part} is to be predicted")
+    named = {part for parts in observed.values() for part in parts}
+    for part in INFERENCE:
+        if part in entry["files"] and part not in named:
+            raise InputError(f"graph {graph}: files.{part} is in none of the graphs of `observed`")
+
+
+def observed_parts(entry: dict) -> dict[str, tuple[str, ...]]:
+    """For each split the parts that are observed; the splits before it, unless the entry says."""
+    before = {split: SPLITS[:place] for place, split in enumerate(SPLITS)}
+    return before | {split: tuple(parts) for split, parts in entry.get("observed", {}).items()}
 
 
 def check_checksums(place: str, entry: dict) -> None:
@@ -124,7 +159,7 @@ def check_checksums(place: str, entry: dict) -> None:
 
 
 def files_of(entry: dict) -> dict[str, Item]:
-    """The files that the entry declares, by role (a split, or a dictionary)."""
+    """The files that the entry declares, by role (a part of the graph, or a dictionary)."""
     return {
         role: _item({"path": value} if isinstance(value, str) else value, "path")
         for role, value in entry["files"].items()
@@ -148,6 +183,7 @@ def _item(value: dict, name: str) -> Item:
         md5=value.get("md5"),
         size=value.get("size"),
         unknown=value.get("checksum") == "unknown",
+        key=value.get("key"),
     )
 
 
@@ -167,18 +203,35 @@ def local_files(entry: dict, folder_of_catalogue: str) -> list[str]:
     archive = archive_of(entry)
     if archive is not None and (place / archive.name).is_file():
         return [(place / archive.name).as_posix()]
-    names = (item.name for item in files_of(entry).values())
-    return [(lying(place, name) or place / name).as_posix() for name in names]
+    found = []
+    for item in files_of(entry).values():
+        if item.name.endswith("/"):  # a folder: all that is in it, one path with `*` or not
+            inside = place.glob(item.name.rstrip("/") + "/**/*")
+            found += sorted(path for path in inside if path.is_file()) or [place / item.name]
+        else:
+            found.append(lying(place, item.name) or place / item.name)
+    return [path.as_posix() for path in found]
 
 
 def lying(folder: Path, name: str) -> Path | None:
     """The file of this name in a folder, as it is or compressed, or none.
 
-    Looked for under its whole path first, then under its last part, each also with `.xz` or `.gz`
-    added.
+    Looked for under its whole path first, where parts may hold `*`, then under its last part, each
+    also with `.xz` or `.gz` added.
+
+    Raises
+    ------
+    InputError
+        If several files fit.
     """
     for candidate in dict.fromkeys((name, posixpath.basename(name))):
         for suffix in ("", ".xz", ".gz"):
-            if (folder / (candidate + suffix)).is_file():
-                return folder / (candidate + suffix)
+            found = [folder / (candidate + suffix)]
+            if "*" in candidate:
+                found = sorted(folder.glob(candidate + suffix))
+            found = [path for path in found if path.is_file()]
+            if len(found) > 1:
+                raise InputError(f"{folder}: {candidate} fits {found[0]} and {found[1]}")
+            if found:
+                return found[0]
     return None

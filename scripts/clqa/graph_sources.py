@@ -6,10 +6,11 @@ import posixpath
 import tempfile
 from pathlib import Path
 
-from clqa.archives import decompress, extract, form_of, plain_name
+from clqa.archives import decompress, extract, form_of, member_names, plain_name
 from clqa.checksums import digest, verify
 from clqa.downloads import downloaded, downloaded_package, set_aside
 from clqa.errors import InputError
+from clqa.folder_items import expanded, in_folder, is_folder
 from clqa.graph_entries import Item, archive_of, files_of, lying
 
 EMBEDDED = Path(__file__).resolve().parents[2] / "workflow" / "resources" / "graphs"
@@ -75,7 +76,7 @@ def _from_place(files: dict[str, Item], archive: Item | None, place: Path, targe
 
 def _from_folder(files: dict[str, Item], folder: Path, target: Path) -> dict:
     receipts = {}
-    for role, item in files.items():
+    for role, item in in_folder(files, folder).items():
         path = lying(folder, item.name)
         if path is None:
             raise InputError(f"{folder / item.name}: no such file, needed as {role}")
@@ -97,6 +98,8 @@ def _from_urls(
             log.warning("%s; trying the files one by one", error)
     receipts = {}
     for role, item in files.items():
+        if is_folder(item):
+            raise InputError(f"{item.name}: a folder, which needs an archive that holds it")
         urls = tuple(f"{folder.rstrip('/')}/{item.name}" for folder in folders)
         path, origin = downloaded(item._replace(urls=urls), downloads)
         receipts[role] = _taken(role, item, path, target) | {"from": origin}
@@ -121,6 +124,8 @@ def _from_archive(
     """Members of an archive that has been verified, if it has a checksum; else they must be."""
     receipts = {}
     otherwise = "archive" if archive.is_pinned else "nothing"
+    if any(map(is_folder, files.values())):
+        files = expanded(files, member_names(path, archive.name), archive.name)
     with tempfile.TemporaryDirectory(dir=target, prefix=".members-") as folder:
         members = {
             item.name: Path(folder, f"{role}-{posixpath.basename(item.name)}")
@@ -155,4 +160,5 @@ def _taken(role: str, item: Item, path: Path, target: Path, otherwise: str = "no
         "sha256": digest(target / name, "sha256"),
         "size": (target / name).stat().st_size,
         "verified_by": "sha256" if item.sha256 else "md5" if item.md5 else otherwise,
+        **({"key": item.key} if item.key else {}),
     }

@@ -3,9 +3,11 @@
 import numpy as np
 
 from clqa.errors import InputError
-from clqa.graphs import OBSERVED, Graph
+from clqa.graphs import Graph
 from clqa.numberings import SHOWN, Unseen
 from clqa.triples import Fields, is_among, triple_keys
+
+RULES = ("columns", "fields", "ids", "inverses", "unseen", "observed", "candidates")
 
 
 def source_summary(entry: dict, receipt: dict) -> dict:
@@ -14,7 +16,7 @@ def source_summary(entry: dict, receipt: dict) -> dict:
     return {
         "title": entry.get("title"),
         "licence": entry.get("licence"),
-        "rules": {key: entry[key] for key in ("columns", "fields", "ids", "inverses", "unseen")},
+        "rules": {key: entry[key] for key in RULES if key in entry},
         "source": {"kind": receipt["kind"], "sha256": files}
         | ({"archive_sha256": receipt["archive"]["sha256"]} if "archive" in receipt else {}),
     }
@@ -88,7 +90,8 @@ def split_counts(graph: Graph, is_forward: np.ndarray) -> dict[str, dict]:
     counts = {}
     for split, rows in graph.triples.items():
         forward = is_forward[rows[:, 1]]
-        earlier = {name: is_among(keys[split], keys[name]) for name in OBSERVED[split]}
+        observed = graph.observed.get(split, ())
+        earlier = {name: is_among(keys[split], keys[name]) for name in observed}
         is_new = ~np.logical_or.reduce([np.zeros(len(rows), bool), *earlier.values()])
         new = rows[is_new]
         starts = (new[1:, :2] != new[:-1, :2]).any(axis=1)

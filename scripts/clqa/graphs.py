@@ -1,10 +1,14 @@
-"""Knowledge graphs as arrays: triples per split and inverse relations.
+"""Knowledge graphs as arrays: triples per part and inverse relations.
 
-Observed and full graphs of a split follow the three-graph protocol of Ren and Leskovec (BetaE,
-2020): answers on the observed graph are easy, those that only the full graph gives are hard.
+Answers on the observed graph of a split are easy, those that only the full graph gives are hard.
+The full graph is the observed one and the triples of the split. Without a word about it, a graph
+follows the three-graph protocol of Ren and Leskovec (BetaE, 2020): the splits before are observed.
+An inductive graph says what is observed instead, and has parts of its own for it.
 """
 
 import hashlib
+import itertools
+import json
 import os
 import zipfile
 from typing import NamedTuple
@@ -16,23 +20,29 @@ from clqa.files import replacing
 
 SPLITS = ("train", "valid", "test")
 OBSERVED = {"train": (), "valid": ("train",), "test": ("train", "valid")}
-FULL = {"train": ("train",), "valid": ("train", "valid"), "test": SPLITS}
+FULL = {split: (*parts, split) for split, parts in OBSERVED.items()}
 _SCALARS = ("n_entities", "hash", "vocabulary")
+_PROTOCOL = "protocol"
 
 
 class Graph(NamedTuple):
-    """A knowledge graph with one vocabulary for all splits.
+    """A knowledge graph with one vocabulary for all parts.
 
     Attributes
     ----------
     n_entities, n_relations : int
         Relations include the inverse ones.
     triples : dict of (n, 3) int32
-        Per split the head, relation and tail ids; rows are unique and sorted.
+        Per part (a split, or what only `observed` names) the head, relation and tail ids; rows are
+        unique and sorted.
     inverse : (n_relations,) int32
         Id of the inverse of each relation, -1 where there is none.
     hash, vocabulary : str
         sha256 of the whole graph, and of its labels in order of their ids.
+    observed : dict of tuple of str
+        For each split the parts that make up its observed graph.
+    restricted : bool
+        Whether only the entities of a split's observed graph are candidates for its answers.
     """
 
     n_entities: int
@@ -41,22 +51,54 @@ class Graph(NamedTuple):
     inverse: np.ndarray
     hash: str
     vocabulary: str
+    observed: dict[str, tuple[str, ...]] = OBSERVED
+    restricted: bool = False
+
+    def full(self, split: str) -> tuple[str, ...]:
+        """The parts that make up the full graph of a split."""
+        return (*self.observed[split], split)
+
+
+def parts_of(observed: dict[str, tuple[str, ...]]) -> tuple[str, ...]:
+    """The splits, and the parts that only some observed graph has."""
+    return tuple(dict.fromkeys((*SPLITS, *itertools.chain(*observed.values()))))
 
 
 def make_graph(
-    triples: dict[str, np.ndarray], inverse: np.ndarray, n_entities: int, vocabulary: str
+    triples: dict[str, np.ndarray],
+    inverse: np.ndarray,
+    n_entities: int,
+    vocabulary: str,
+    observed: dict[str, tuple[str, ...]] = OBSERVED,
+    restricted: bool = False,
 ) -> Graph:
-    """Sort the triples of each split, drop duplicates within a split, and hash the whole."""
+    """Sort the triples of each part, drop duplicates within a part, and hash the whole."""
     inverse = np.asarray(inverse, dtype=np.int32)
     kept = {split: sorted_unique(rows) for split, rows in triples.items()}
     for split, rows in kept.items():
         _check_ids(split, rows, n_entities, len(inverse))
     digest = hashlib.sha256(f"{vocabulary} {n_entities}".encode())
     digest.update(inverse.astype("<i4").tobytes())
-    for split in SPLITS:
-        digest.update(split.encode())
-        digest.update(kept[split].astype("<i4").tobytes())
-    return Graph(int(n_entities), len(inverse), kept, inverse, digest.hexdigest(), vocabulary)
+    for part in parts_of(observed):
+        digest.update(part.encode())
+        digest.update(kept[part].astype("<i4").tobytes())
+    if (observed, restricted) != (OBSERVED, False):
+        digest.update(json.dumps([observed, restricted], sort_keys=True).encode())
+    sizes = int(n_entities), len(inverse)
+    return Graph(
+        *sizes, kept, inverse, digest.hexdigest(), vocabulary, dict(observed), bool(restricted)
+    )
+
+
+def candidates(graph: Graph, split: str) -> np.ndarray | None:
+    """Entities that compete for the answers of a split, ascending; None where all do.
+
+    Those of its observed graph, or of its full graph where nothing is observed.
+    """
+    if not graph.restricted:
+        return None
+    parts = graph.observed[split] or graph.full(split)
+    return np.unique(np.concatenate([graph.triples[part][:, [0, 2]].ravel() for part in parts]))
 
 
 def _check_ids(split: str, rows: np.ndarray, n_entities: int, n_relations: int) -> None:
@@ -100,12 +142,14 @@ def write_graph(path: str | os.PathLike, graph: Graph) -> None:
         "hash": np.array(graph.hash),
         "vocabulary": np.array(graph.vocabulary),
     }
+    if (graph.observed, graph.restricted) != (OBSERVED, False):
+        scalars[_PROTOCOL] = np.array(json.dumps([graph.observed, graph.restricted]))
     with replacing(path) as temporary, temporary.open("wb") as stream:
         np.savez(stream, inverse=graph.inverse, **scalars, **graph.triples)
 
 
-def read_graph(path: str | os.PathLike, splits: tuple[str, ...] = SPLITS) -> Graph:
-    """Read a graph; only the triples of `splits` are loaded.
+def read_graph(path: str | os.PathLike, parts: tuple[str, ...] | None = None) -> Graph:
+    """Read a graph; only the triples of `parts` are loaded, of all parts by default.
 
     Raises
     ------
@@ -114,22 +158,39 @@ def read_graph(path: str | os.PathLike, splits: tuple[str, ...] = SPLITS) -> Gra
     """
     try:
         with zipfile.ZipFile(path) as archive:
-            arrays = {name: _array(archive, name) for name in (*_SCALARS, "inverse", *splits)}
+            observed, restricted = _protocol(archive)
+            parts = parts_of(observed) if parts is None else parts
+            arrays = {name: _array(archive, name) for name in (*_SCALARS, "inverse", *parts)}
         n_entities, graph_hash, vocabulary = (arrays[name].item() for name in _SCALARS)
-        triples = {split: arrays[split] for split in splits}
+        triples = {part: arrays[part] for part in parts}
         if not (isinstance(n_entities, int) and isinstance(graph_hash + vocabulary, str)):
             raise ValueError(f"expected a number and two texts as {', '.join(_SCALARS)}")
         _check_inverse(arrays["inverse"])
-        for split, rows in triples.items():
+        for part, rows in triples.items():
             if rows.dtype != np.int32 or rows.ndim != 2 or rows.shape[1] != 3:
-                raise ValueError(f"{split} is {rows.dtype} {rows.shape}, expected int32 (n, 3)")
-            _check_ids(split, rows, n_entities, len(arrays["inverse"]))
+                raise ValueError(f"{part} is {rows.dtype} {rows.shape}, expected int32 (n, 3)")
+            _check_ids(part, rows, n_entities, len(arrays["inverse"]))
     except Exception as error:  # whatever a damaged file makes its reader say
         what = f"not a readable graph ({error or type(error).__name__})"
         raise damaged(path, what, "build_graph") from error
     return Graph(
-        n_entities, len(arrays["inverse"]), triples, arrays["inverse"], graph_hash, vocabulary
+        n_entities=n_entities,
+        n_relations=len(arrays["inverse"]),
+        triples=triples,
+        inverse=arrays["inverse"],
+        hash=graph_hash,
+        vocabulary=vocabulary,
+        observed=observed,
+        restricted=restricted,
     )
+
+
+def _protocol(archive: zipfile.ZipFile) -> tuple[dict[str, tuple[str, ...]], bool]:
+    """Which parts are observed, and whether candidates are restricted."""
+    if f"{_PROTOCOL}.npy" not in archive.namelist():
+        return OBSERVED, False
+    written, restricted = json.loads(str(_array(archive, _PROTOCOL)))
+    return {split: tuple(names) for split, names in written.items()}, bool(restricted)
 
 
 def _array(archive: zipfile.ZipFile, name: str) -> np.ndarray:

@@ -40,7 +40,7 @@ class Directed(NamedTuple):
 
 
 def with_inverses(numbered: Numbered, rule: str) -> Directed:
-    """Treat inverse relations by the rule `add`, `stored` or `none` of a catalogue entry.
+    """Treat inverse relations by the rule `add`, `stored`, `offset` or `none` of an entry.
 
     Raises
     ------
@@ -52,6 +52,8 @@ def with_inverses(numbered: Numbered, rule: str) -> Directed:
     none = np.full(len(labels), -1, np.int32)
     if rule == "none":
         return Directed(numbered.triples, numbered.relations, none, none < 0)
+    if rule == "offset":
+        return _stored(numbered, labels, _by_offset(len(labels)))
     paired = named_inverses(labels)
     if rule == "stored":
         return _stored(numbered, labels, paired)
@@ -59,6 +61,18 @@ def with_inverses(numbered: Numbered, rule: str) -> Directed:
     triples, inverse = added(numbered.triples, none)
     relations = label_array(labels + [label + ADDED for label in labels])
     return Directed(triples, relations, inverse, np.arange(len(inverse)) < len(labels))
+
+
+def _by_offset(n_relations: int) -> np.ndarray:
+    """Pairs of r and r + n / 2, as `named_inverses` gives them."""
+    if n_relations % 2:
+        raise InputError(
+            f"inverses: offset, but there are {n_relations} relations, which is no even number; "
+            "give files.relations, a dictionary that has the unused ones, too"
+        )
+    numbers = np.arange(n_relations, dtype=np.int32)
+    half = n_relations // 2
+    return np.stack([np.roll(numbers, half), (numbers < half).astype(np.int32)], axis=1)
 
 
 def _stored(numbered: Numbered, labels: list[str], paired: np.ndarray | None) -> Directed:

@@ -6,10 +6,11 @@ To add a method, write `scripts/models/<method>.py` with
   the n queries of a batch one score per entity, higher is better. NaN is refused, infinities are
   ranked. The scores of a query must not depend on the rest of its batch, whose size is arbitrary.
 * `INFERENCE_GRAPHS`, what it may be run on, the default first: `observed` (the triples that give
-  the easy answers: train for a valid query set, train and valid for a test one) or `train`. An
-  empty tuple stands for a method that needs no triples; `answers` is for the oracle alone.
+  the easy answers: train for a valid query set, train and valid for a test one, unless the graph
+  says otherwise) or `train`. An empty tuple stands for a method that needs no triples; `answers`
+  is for the oracle alone.
 
-`graph` is a `clqa.graphs.Graph` whose `triples` hold the splits of that graph and no others, so
+`graph` is a `clqa.graphs.Graph` whose `triples` hold the parts of that graph and no others, so
 that a method cannot see what it is to predict. `queries` is a `QueryBatch`. The keyword parameters
 of `scores` are the settings of the method; those without a default must be in its entry in
 `config/models.yaml`. The setting `inference_graph` belongs to every method and is not passed on.
@@ -24,7 +25,7 @@ from typing import NamedTuple
 import numpy as np
 
 from clqa.errors import InputError
-from clqa.graphs import OBSERVED
+from clqa.graphs import Graph
 from clqa.plans import Plan
 from clqa.ragged import Ragged
 
@@ -104,6 +105,6 @@ def inference_graph(method: ModuleType, settings: dict) -> str:
     return name
 
 
-def visible_splits(name: str, split: str) -> tuple[str, ...]:
-    """The splits whose triples a method sees, by its inference graph and the queries' split."""
-    return {"observed": OBSERVED[split], "train": ("train",)}.get(name, ())
+def visible_parts(name: str, graph: Graph, split: str) -> tuple[str, ...]:
+    """The parts of a graph that a method sees, by its inference graph and the queries' split."""
+    return {"observed": graph.observed[split], "train": ("train",)}.get(name, ())

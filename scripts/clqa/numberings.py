@@ -7,9 +7,10 @@ import pyarrow as pa
 
 from clqa.errors import InputError
 from clqa.triples import Fields
-from clqa.vocabularies import ORDERS, given_ids, ids_of_terms, taken
+from clqa.vocabularies import ORDERS, given_ids, ids_of_terms, label_array, numbers_of, taken
 
 SHOWN = 10  # labels named in messages and summaries
+_MOST_GAPS = 10  # numbers up to the largest id for each id that is used
 
 
 class Numbered(NamedTuple):
@@ -147,6 +148,12 @@ def numbered_by(
     of_entity = given_ids(fields.terms, entities, kind)
     of_relation = given_ids(fields.terms, relations, kind)
     triples = _looked_up(fields, of_entity, of_relation)
+    _check_looked_up(fields, triples, (entities, relations), kind, names)
+    return Numbered(triples, entities, relations)
+
+
+def _check_looked_up(fields: Fields, triples, dictionaries, kind: str, names) -> None:
+    entities, relations = dictionaries
     for split, rows in triples.items():
         line, column = np.divmod((rows < 0).argmax(), 3) if len(rows) else (0, 0)
         if len(rows) and rows[line, column] < 0:
@@ -159,7 +166,69 @@ def numbered_by(
             raise InputError(
                 f"{names[split]}:{line + 1}: {term!r} is not in {names[role]}; expected {expected}"
             )
-    return Numbered(triples, entities, relations)
+
+
+def in_labels(
+    fields: Fields,
+    dictionaries: tuple[pa.Array, pa.Array, pa.Array],
+    apart: tuple[str, ...],
+    names: dict[str, str],
+) -> tuple[Fields, pa.Array]:
+    """Fields that are ids, as labels, where some files have entity ids of their own.
+
+    Parameters
+    ----------
+    dictionaries : labels of entities, of the entities of the files `apart`, and of relations
+
+    Returns
+    -------
+    fields : Fields
+    entities : pyarrow.LargeStringArray
+        All labels: those of the first dictionary, then what only the second one has.
+    """
+    entities, others, relations = dictionaries
+    known = given_ids(others, entities, "labels")
+    union = label_array(entities.to_pylist() + taken(others, np.flatnonzero(known < 0)).to_pylist())
+    codes = {}
+    for part, rows in fields.codes.items():
+        own = others if part in apart else entities
+        one = fields._replace(codes={part: rows})
+        called = {**names, "entities": names["test_entities" if part in apart else "entities"]}
+        found = numbered_by(one, own, relations, "ids", called).triples[part]
+        in_union = given_ids(own, union, "labels")
+        codes[part] = found + np.array([0, len(union), 0], np.int32)
+        codes[part][:, [0, 2]] = in_union[found[:, [0, 2]]]
+    terms = label_array(union.to_pylist() + relations.to_pylist())
+    return Fields(codes, terms), union
+
+
+def counted(fields: Fields, kind: str, names: dict[str, str]) -> pa.Array:
+    """Labels for fields that are whole numbers: the numbers from 0 to the largest.
+
+    Parameters
+    ----------
+    kind : {"entities", "relations"}
+
+    Raises
+    ------
+    InputError
+        If a field is no such number, or the largest is far beyond what is used.
+    """
+    columns = [0, 2] if kind == "entities" else [1]
+    numbers = numbers_of(fields.terms)
+    used = np.zeros(len(numbers), bool)
+    for part, rows in fields.codes.items():
+        wrong = np.flatnonzero((numbers[rows[:, columns]] < 0).any(axis=1))
+        if len(wrong):
+            raise InputError(f"{names[part]}:{wrong[0] + 1}: expected whole numbers as {kind}")
+        used[rows[:, columns]] = True
+    size = int(numbers[used].max(initial=-1)) + 1
+    if size > _MOST_GAPS * (used.sum() + SHOWN):
+        raise InputError(
+            f"ids: numbers, but the {kind} go up to {size - 1} with {used.sum()} different ones; "
+            "use labels, or ids: given with dictionaries"
+        )
+    return label_array([str(number) for number in range(size)])
 
 
 def _looked_up(

@@ -5,15 +5,23 @@ Light on purpose: the workflow imports it when it is parsed. The keys are descri
 """
 
 from clqa.errors import InputError
-from clqa.graph_entries import DICTIONARIES, check_checksums, check_source
+from clqa.graph_entries import DICTIONARIES, check_checksums, check_source, files_of
 
 QUERY2BOX_KEYS = ("1c", "2c", "3c", "2i", "3i", "ic", "ci", "2u", "uc")
 ROLES = {
     "beta-e": ("queries", "easy", "hard", "tp", "fn", "fp", "answers"),
     "query2box": tuple(key + end for key in QUERY2BOX_KEYS for end in ("", "_hard")),
     "neutral": ("queries", "answers"),
+    "plus-h": ("queries", "easy", "hard", "reductions"),
+    "ultra-query": ("queries", "easy", "hard", "answers"),
 }
-NEEDED = {"beta-e": ("queries",), "query2box": (), "neutral": ("queries",)}
+NEEDED = {
+    "beta-e": ("queries",),
+    "query2box": (),
+    "neutral": ("queries",),
+    "plus-h": ("queries", "easy", "hard"),
+    "ultra-query": ("queries",),
+}
 
 
 def check_published(place: str, entry: dict) -> None:
@@ -33,5 +41,15 @@ def check_published(place: str, entry: dict) -> None:
     for one, other in (("easy", "tp"), ("hard", "fn")):
         if one in files and other in files:
             raise InputError(f"{place}.files: {one} and {other} are two names of one file")
+    if "filter" in published and layout != "plus-h":
+        raise InputError(f"{place}.filter: only the layout plus-h has two of them")
+    for role, item in files_of(published).items():
+        if item.name.endswith("/") != (role == "reductions"):
+            raise InputError(f"{place}.files.{role}: a folder, which ends in /, is for reductions")
     check_source(place, published)
     check_checksums(place, published)
+
+
+def filter_of(published: dict) -> str | None:
+    """Which other answers of a selection do not compete; None where there is no selection."""
+    return published.get("filter", "corrected") if published["layout"] == "plus-h" else None

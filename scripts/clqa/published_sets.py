@@ -5,7 +5,7 @@ Whatever a release publishes is kept as it is, for the audit: the sets may be `e
 """
 
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from itertools import chain
 from typing import NamedTuple
 
@@ -34,6 +34,20 @@ PUBLISHED = Contents(
 )
 
 
+class Classes(NamedTuple):
+    """Published classes of hard answers.
+
+    Attributes
+    ----------
+    names : tuple of str
+    codes : (n_hard,) int8
+        Place in the names of the class of each hard answer, -1 where none is published.
+    """
+
+    names: tuple[str, ...]
+    codes: np.ndarray
+
+
 class Batch(NamedTuple):
     """Published queries of one shape, in the ids of the graph.
 
@@ -44,11 +58,14 @@ class Batch(NamedTuple):
         Columns in the order of the shape's formula; rows in that of the file.
     sets : dict of Ragged
         Published answers by the names of `SETS`, as far as the release has them.
+    classes : Classes, optional
+        Of the hard answers, in the order of their values.
     """
 
     anchors: np.ndarray
     relations: np.ndarray
     sets: dict[str, Ragged]
+    classes: Classes | None = None
 
 
 class Release(NamedTuple):
@@ -89,6 +106,17 @@ class Source(NamedTuple):
     file: str
 
 
+def release_of(formulas: Mapping[str, Formula], read: Callable[[str, Formula], Batch]) -> Release:
+    """The shapes that can be read one by one, and why the others cannot."""
+    release = Release({}, {})
+    for shape, formula in formulas.items():
+        try:
+            release.shapes[shape] = read(shape, formula)
+        except InputError as error:
+            release.refused[shape] = str(error)
+    return release
+
+
 def batch(
     shape: str, source: Source, formula: Formula, ids: ReleaseIds, need_hard: bool = True
 ) -> Batch:
@@ -110,10 +138,10 @@ def batch(
     constants, symbols_ = columns(source.formula, formula)
     anchors, relations = anchors[:, constants], relations[:, symbols_]
     sets = {
-        name: _answer_rows(rows, file, shape, source.queries, ids.entities)
+        name: answer_rows(rows, file, shape, source.queries, ids)
         for name, (rows, file) in source.sets.items()
     }
-    _check_sets(sets, shape, source, len(ids.entities), need_hard)
+    _check_sets(sets, shape, source, ids.bound, need_hard)
     return Batch(anchors, relations, sets)
 
 
@@ -140,7 +168,7 @@ def _mapped(rows: np.ndarray, ids: np.ndarray, kind: str, shape: str, source: So
     return ids[rows]
 
 
-def _answer_rows(rows: list, file: str, shape: str, queries: list, ids: np.ndarray) -> Ragged:
+def answer_rows(rows: list, file: str, shape: str, queries: list, ids: ReleaseIds) -> Ragged:
     """Answers in the graph's ids, ascending within each query."""
     lengths = np.fromiter(map(len, rows), np.int64, len(rows))
     offsets = np.concatenate([[0], np.cumsum(lengths)])
@@ -152,14 +180,13 @@ def _answer_rows(rows: list, file: str, shape: str, queries: list, ids: np.ndarr
         values = np.array(flat, np.int64)
     except OverflowError:
         values = np.full(len(flat), -1)
-    outside = np.flatnonzero((values < 0) | (values >= len(ids)))
+    most = len(ids.entities) - 1
+    outside = np.flatnonzero((values < 0) | (values > most))
     if len(outside):
         row = np.searchsorted(offsets, outside[0], side="right") - 1
-        raise _at(
-            file, shape, queries[row], f"answer {flat[outside[0]]}: ids are 0 to {len(ids) - 1}"
-        )
-    n_ids = len(ids)
-    keys = np.repeat(np.arange(len(rows)), lengths) * np.int64(n_ids) + ids[values]
+        raise _at(file, shape, queries[row], f"answer {flat[outside[0]]}: ids are 0 to {most}")
+    n_ids = ids.bound
+    keys = np.repeat(np.arange(len(rows)), lengths) * np.int64(n_ids) + ids.entities[values]
     keys.sort()
     twice = np.flatnonzero(keys[1:] == keys[:-1])
     if len(twice):
@@ -212,7 +239,24 @@ def write_published(
             [_lists(batches[shape], name, len(ids)) for shape, ids in query_ids.items()],
             pa.large_list(pa.int32()),
         )
+    if any(rows.classes is not None for rows in batches.values()):
+        table["classes"] = pa.chunked_array(
+            [_class_lists(batches[shape], len(ids)) for shape, ids in query_ids.items()],
+            pa.large_list(pa.int8()),
+        )
+        metadata = {**metadata, "classes": _class_names(batches)}
     write_table(path, pa.table(table), metadata)
+
+
+def _class_names(batches: Mapping[str, Batch]) -> dict[str, tuple[str, ...]]:
+    return {s: rows.classes.names for s, rows in batches.items() if rows.classes is not None}
+
+
+def _class_lists(rows: Batch, n_queries: int) -> pa.Array:
+    if rows.classes is None:
+        return pa.nulls(n_queries, pa.large_list(pa.int8()))
+    offsets = pa.array(rows.sets["hard"].offsets, pa.int64())
+    return pa.LargeListArray.from_arrays(offsets, pa.array(rows.classes.codes, pa.int8()))
 
 
 def _lists(rows: Batch, name: str, n_queries: int) -> pa.Array:
@@ -245,6 +289,19 @@ def _ragged(column: pa.ChunkedArray | pa.Array) -> Ragged:
     column = column.chunk(0) if isinstance(column, pa.ChunkedArray) else column
     offsets = column.offsets.to_numpy().astype(np.int64)
     return Ragged(offsets - offsets[0], column.flatten().to_numpy())
+
+
+def read_classes(path: str | os.PathLike) -> dict[str, Classes]:
+    """Published classes of the hard answers by shape, for the shapes that have some."""
+    table, metadata = read_table(path)
+    found, start = {}, 0
+    for shape, size in metadata["sizes"].items():
+        if shape in metadata.get("classes", {}) and size:
+            rows = table["classes"].slice(start, size).combine_chunks()
+            codes = _ragged(rows).values
+            found[shape] = Classes(tuple(metadata["classes"][shape]), codes)
+        start += size
+    return found
 
 
 def refused_shapes(path: str | os.PathLike) -> dict[str, str]:

@@ -10,10 +10,11 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from clqa.candidate_sets import described, split_off
 from clqa.canonical_forms import canonical
 from clqa.errors import damaged
 from clqa.formulas import Formula, parse, symbols
-from clqa.graphs import FULL, OBSERVED, Graph
+from clqa.graphs import Graph
 from clqa.ragged import Ragged, is_ascending
 from clqa.tables import Contents, read_table, write_table
 
@@ -33,10 +34,10 @@ QUERIES = Contents(
     columns={
         "query_id": "text",
         "shape": "text",
-        **dict.fromkeys(("anchors", "relations", "selected"), _LISTS),
+        **dict.fromkeys(("anchors", "relations", "selected", "filtered"), _LISTS),
     },
     metadata=ORIGIN,
-    may_lack=("selected",),
+    may_lack=("selected", "filtered"),
 )
 ANSWERS = Contents(
     rule="split_answers",
@@ -60,12 +61,15 @@ class Queries(NamedTuple):
     relations : (n, n_relation_symbols) int32
     selected : Ragged, optional
         Those hard answers that are asked for, where not all are.
+    filtered : Ragged, optional
+        What is taken for easy, where that is not what the graph gives.
     """
 
     query_ids: np.ndarray
     anchors: np.ndarray
     relations: np.ndarray
     selected: Ragged | None = None
+    filtered: Ragged | None = None
 
 
 class Answers(NamedTuple):
@@ -95,10 +99,19 @@ class QueryTable(NamedTuple):
 
 
 class AnswerTable(NamedTuple):
-    """Answers by shape, in the order of the file; metadata with `observed` and `full` splits."""
+    """Answers by shape, in the order of the file.
+
+    Attributes
+    ----------
+    metadata : dict
+        As of the queries, with the `observed` and the `full` parts of the graph.
+    candidates : (n,) int32, optional
+        Entities that compete with the hard answers, ascending; all where there is no list.
+    """
 
     shapes: dict[str, Answers]
     metadata: dict
+    candidates: np.ndarray | None = None
 
 
 def query_ids(
@@ -155,6 +168,8 @@ def describe_queries(graph: Graph, split: str, formulas: dict[str, str], ids) ->
         "vocabulary": graph.vocabulary,
         "n_entities": graph.n_entities,
         "split": split,
+        "observed": list(graph.observed[split]),
+        "full": list(graph.full(split)),
         "formulas": formulas,
         "queries": set_hash(ids),
     }
@@ -165,10 +180,15 @@ def write_queries(
 ) -> None:
     """Write queries as Parquet: query_id, shape, anchors, relations, source, and selected answers.
 
-    The column `selected` is there if the query set selects answers; all batches do then.
+    The columns `selected` and `filtered` are there if the query set has such sets; all batches do
+    then.
     """
     n_rows = sum(len(batch.query_ids) for batch in shapes.values())
-    selected = [batch.selected for batch in shapes.values() if batch.selected is not None]
+    chosen = {}
+    for name in ("selected", "filtered"):
+        rows = [getattr(one, name) for one in shapes.values() if getattr(one, name) is not None]
+        if rows:
+            chosen[name] = _concatenated(map(_ragged_column, rows))
     table = pa.table(
         {
             "query_id": _joined_ids(shapes),
@@ -178,7 +198,7 @@ def write_queries(
             "source": pa.DictionaryArray.from_arrays(pa.array(np.zeros(n_rows, np.int32)), [source])
             if n_rows
             else pa.array([], pa.dictionary(pa.int32(), pa.string())),
-            **({"selected": _concatenated(map(_ragged_column, selected))} if selected else {}),
+            **chosen,
         }
     )
     write_table(path, table, metadata)
@@ -208,8 +228,10 @@ def _queries(rows: pa.Table, formula: Formula, metadata: dict) -> Queries:
             raise ValueError(f"expected {size} {name} in each row")
         _check_ids(name, lists, metadata["n_entities"] if sort == "s" else np.iinfo(np.int32).max)
         columns.append(lists.values.astype(np.int32, copy=False).reshape(rows.num_rows, size))
-    selected = _answers(rows, "selected", metadata) if "selected" in rows.column_names else None
-    return Queries(rows["query_id"].to_numpy(zero_copy_only=False), *columns, selected)
+    for name in ("selected", "filtered"):
+        known = name in rows.column_names
+        columns.append(_answers(rows, name, metadata) if known else None)
+    return Queries(rows["query_id"].to_numpy(zero_copy_only=False), *columns)
 
 
 def check_asked_of(graph: Graph, split: str, queries: QueryTable, path: str | os.PathLike) -> None:
@@ -225,7 +247,10 @@ def check_asked_of(graph: Graph, split: str, queries: QueryTable, path: str | os
 
 
 def write_answers(
-    path: str | os.PathLike, shapes: dict[str, Answers], queries_metadata: dict
+    path: str | os.PathLike,
+    shapes: dict[str, Answers],
+    queries_metadata: dict,
+    candidates: np.ndarray | None = None,
 ) -> None:
     """Write answers as Parquet: query_id, shape, easy, hard, retracted, links."""
     columns = {
@@ -235,10 +260,9 @@ def write_answers(
     columns["links"] = _concatenated(
         _ragged_column(Ragged(batch.hard.offsets, batch.links)) for batch in shapes.values()
     )
-    split = queries_metadata["split"]
     table = pa.table({"query_id": _joined_ids(shapes), "shape": _shape_column(shapes), **columns})
-    metadata = {**queries_metadata, "observed": OBSERVED[split], "full": FULL[split]}
-    write_table(path, table, metadata)
+    about = described(candidates, queries_metadata["n_entities"])
+    write_table(path, table, {**queries_metadata, **about})
 
 
 def read_answers(path: str | os.PathLike) -> AnswerTable:
@@ -250,6 +274,7 @@ def read_answers(path: str | os.PathLike) -> AnswerTable:
         If the file is not a table of answers.
     """
     table, metadata = read_table(path, ANSWERS)
+    metadata, candidates = split_off(metadata)
     shapes = {}
     for shape, rows in _by_shape(path, table, metadata, ANSWERS):
         with _as_damage(path, shape, ANSWERS):
@@ -261,7 +286,7 @@ def read_answers(path: str | os.PathLike) -> AnswerTable:
             shapes[shape] = Answers(
                 rows["query_id"].to_numpy(zero_copy_only=False), *sets, links=links.values
             )
-    return AnswerTable(shapes, metadata)
+    return AnswerTable(shapes, metadata, candidates)
 
 
 def _answers(rows: pa.Table, name: str, metadata: dict) -> Ragged:

@@ -15,6 +15,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from clqa.candidate_sets import columns_of, renumbered, with_strangers
 from clqa.errors import InputError
 from clqa.kernels import kernel
 from clqa.predictions import release
@@ -51,6 +52,7 @@ def count_competitors(
     *,
     rows: np.ndarray | None = None,
     query_ids: Sequence[str] | None = None,
+    candidates: np.ndarray | None = None,
     tie_atol: float = 0.0,
     chunk_bytes: int = CHUNK_BYTES,
 ) -> Competitors:
@@ -71,6 +73,8 @@ def count_competitors(
         Row of `scores` of each query; by default they are in the same order.
     query_ids : sequence of str, optional
         For messages.
+    candidates : (n,) int, optional
+        The entities that compete, ascending; all by default. A target needs not be one of them.
     tie_atol : float
         Scores this close to the target's count as tied.
     chunk_bytes : int
@@ -87,6 +91,12 @@ def count_competitors(
     n_queries = len(targets.offsets) - 1
     rows = np.arange(n_queries) if rows is None else np.asarray(rows, dtype=np.int64)
     _check(scores, targets, excluded, rows)
+    columns = None
+    if candidates is not None:
+        columns, strangers = columns_of(candidates, targets)
+        targets = renumbered(targets, columns)
+        excluded = [renumbered(ids, columns) for ids in excluded]
+        excluded = with_strangers(excluded, strangers, len(columns))
     starts, ids = _stacked(excluded)
     answers = targets.offsets.astype(np.int64), targets.values.astype(np.int32)
     counts = Competitors(*np.empty((3, len(excluded), len(targets.values)), np.int32))
@@ -95,8 +105,9 @@ def count_competitors(
     for first in range(0, n_queries, step):
         last = min(first + step, n_queries)
         chunk, places = scores, rows[first:last]
-        if scores.dtype != dtype:
-            chunk, places = scores[places].astype(dtype), np.arange(last - first)
+        if scores.dtype != dtype or columns is not None:
+            chunk = scores[places] if columns is None else scores[places][:, columns]
+            chunk, places = np.ascontiguousarray(chunk, dtype), np.arange(last - first)
         margin = dtype.type(tie_atol)
         bad = _count_rows(_read_only(chunk), places, first, *answers, starts, ids, margin, *counts)
         if bad >= 0:

@@ -27,6 +27,11 @@ class ReleaseIds(NamedTuple):
     entities: np.ndarray
     relations: np.ndarray
 
+    @property
+    def bound(self) -> int:
+        """No entity of the release has this id, or a larger one, in the graph."""
+        return int(self.entities.max(initial=-1)) + 1
+
 
 def own_ids(n_entities: int, n_relations: int) -> ReleaseIds:
     """Of a release that uses the graph's ids."""
@@ -38,12 +43,17 @@ def release_ids(
     names: Mapping[str, str],
     path_to_entities: str | os.PathLike,
     path_to_relations: str | os.PathLike,
+    keys: Mapping[str, str | None] | None = None,
+    is_part: bool = False,
 ) -> ReleaseIds:
     """Look the labels of a release's dictionaries up among those of the graph.
 
     Parameters
     ----------
     files, names : by role; `entities` and `relations` are the dictionaries of the release
+    keys : by role, of a pickle with several dictionaries which one
+    is_part : bool
+        Whether the release may know fewer entities, as one of a split of an inductive graph does.
 
     Raises
     ------
@@ -52,8 +62,9 @@ def release_ids(
     """
     found = []
     for role, path in (("entities", path_to_entities), ("relations", path_to_relations)):
-        own, release = read_labels(path), read_labels(files[role], names[role])
-        if len(own) != len(release):
+        own = read_labels(path)
+        release = read_labels(files[role], names[role], (keys or {}).get(role))
+        if len(own) != len(release) and not is_part:
             raise InputError(
                 f"{names[role]}: {len(release):,} {role}, but the graph has {len(own):,}: the "
                 "queries were made on another list, and ids cannot be shifted onto this one; "

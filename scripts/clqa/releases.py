@@ -3,19 +3,28 @@
 import os
 from collections.abc import Mapping
 
+import numpy as np
+
 from clqa.adjacencies import View
 from clqa.answers import split_answers
 from clqa.errors import InputError
 from clqa.formulas import Formula
 from clqa.graph_entries import DICTIONARIES
 from clqa.graphs import Graph
-from clqa.layouts import beta_e, neutral, query2box
+from clqa.layouts import beta_e, neutral, plus_h, query2box, ultra_query
 from clqa.plans import plan
 from clqa.published_sets import Batch, Release
+from clqa.ragged_sets import row_numbers
 from clqa.receipts import received
 from clqa.release_ids import ReleaseIds, own_ids, release_ids
 
-READERS = {"beta-e": beta_e.read, "query2box": query2box.read, "neutral": neutral.read}
+READERS = {
+    "beta-e": beta_e.read,
+    "query2box": query2box.read,
+    "neutral": neutral.read,
+    "plus-h": plus_h.read,
+    "ultra-query": ultra_query.read,
+}
 _LOOKED_AT = 20
 
 
@@ -28,9 +37,11 @@ def read_release(
     path_to_relations: str | os.PathLike,
 ) -> Release:
     """The shapes that are asked for, from a folder that `download_queries` has filled."""
-    files, names, _ = received(path_to_source)
+    files, names, receipt = received(path_to_source)
     if all(role in files for role in DICTIONARIES):
-        ids = release_ids(files, names, path_to_entities, path_to_relations)
+        keys = {role: receipt["files"][role].get("key") for role in DICTIONARIES}
+        paths = path_to_entities, path_to_relations
+        ids = release_ids(files, names, *paths, keys, is_part=graph.restricted)
     else:
         ids = _graphs_ids(files, names, layout, graph)
     return READERS[layout](files, names, formulas, ids)
@@ -46,23 +57,52 @@ def _graphs_ids(files, names, layout: str, graph: Graph) -> ReleaseIds:
     return own_ids(graph.n_entities, graph.n_relations)
 
 
-def check_against_graph(shape: str, formula: Formula, batch: Batch, view: View) -> None:
+def check_against_graph(
+    shape: str, formula: Formula, batch: Batch, view: View, is_selection: bool = False
+) -> None:
     """Raise `InputError` where the graph tells that easy and hard answers change places.
 
     A look at some queries is enough: swapped files are swapped throughout.
+
+    Parameters
+    ----------
+    is_selection : bool
+        Whether the hard answers are some of those of the graph, and the others are easy.
     """
     easy, hard = batch.sets.get("easy"), batch.sets.get("hard")
     if easy is None or hard is None or not len(batch.anchors):
         return
     anchors, relations = batch.anchors[:_LOOKED_AT], batch.relations[:_LOOKED_AT]
     found = split_answers(plan(formula), view, anchors, relations)
-    pairs = [
-        [rows.row(place).tolist() for rows in (easy, hard, found.easy, found.hard)]
+    rows = [
+        [set(one.row(place).tolist()) for one in (easy, hard, found.easy, found.hard)]
         for place in range(len(anchors))
     ]
-    if all(a == d and b == c for a, b, c, d in pairs):
+    are_swapped = all(a == d and b == c for a, b, c, d in rows)
+    if is_selection:
+        are_swapped = all(a <= d for a, _, _, d in rows) and any(a and b & c for a, b, c, _ in rows)
+    if are_swapped:
         query = [batch.anchors[0].tolist(), batch.relations[0].tolist()]
         raise InputError(
             f"{shape}, query {query} and those after it: the easy answers are what the graph has "
             "as hard ones, and the other way round; the two files are swapped"
+        )
+
+
+def check_against_candidates(shape: str, batch: Batch, known: np.ndarray) -> None:
+    """Raise `InputError` if a query or a hard answer has an entity that its graph does not have.
+
+    Parameters
+    ----------
+    known : entities of the full graph of the split
+    """
+    rows = np.flatnonzero(~np.isin(batch.anchors, known).all(axis=1))
+    if "hard" in batch.sets:
+        strange = ~np.isin(batch.sets["hard"].values, known)
+        rows = np.concatenate([rows, row_numbers(batch.sets["hard"])[strange]])
+    if len(rows):
+        query = [batch.anchors[rows[0]].tolist(), batch.relations[rows[0]].tolist()]
+        raise InputError(
+            f"{shape}, query {query}: an anchor or hard answer is in no triple of the graph of the "
+            "split; are these ids of another split's entities? Give files.entities and relations"
         )

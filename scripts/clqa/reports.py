@@ -151,7 +151,7 @@ def _common(scores: Scores, run: str, column: str) -> dict:
         "metric": metric,
         "ties": ties,
         "filter": filter_name,
-        "candidates": f"all:{scores.metadata['n_entities']}",
+        "candidates": scores.metadata.get("candidates") or f"all:{scores.metadata['n_entities']}",
         "averaging": AVERAGING,
         "inference_graph": inference_graph(model),
     }
@@ -197,7 +197,8 @@ def protocol_of(row: Row, metadata: dict) -> dict:
     return {
         "graph": metadata["graph"],
         "queries": metadata["queries"],
-        "filter": row.filter,
+        # +H releases have easy answers of their own; what is filtered depends on whose are taken.
+        "filter": " of ".join(filter(None, (row.filter, metadata.get("easy")))),
         "ties": row.ties,
         "candidates": row.candidates,
         "averaging": row.averaging,

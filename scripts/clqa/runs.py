@@ -70,7 +70,8 @@ class Run(NamedTuple):
         """How the published shapes of a shard are read."""
         entry = self.query_sets[queries]["published"]
         counts = {s: n for s, n in entry["counts"].items() if s in self.shards[queries][shard]}
-        return {key: entry[key] for key in ("layout", "on_bad_shape")} | {"counts": counts}
+        kept = ("layout", "on_bad_shape", "filter")
+        return {key: entry[key] for key in kept if key in entry} | {"counts": counts}
 
     def asked_queries(self) -> list[str]:
         """The run's query sets, and those on which they are tuned."""
@@ -82,8 +83,11 @@ class Run(NamedTuple):
         for name in self.settings["query_sets"]:
             entry = dict(self.query_sets[name])
             if "published" in entry:
-                kept = ("layout", "files", "counts", "on_bad_shape")
-                entry["published"] = {key: entry["published"][key] for key in kept}
+                kept, about = (
+                    ("layout", "files", "counts", "on_bad_shape", "filter"),
+                    entry["published"],
+                )
+                entry["published"] = {key: about[key] for key in kept if key in about}
                 del entry["sampling"]
             entries[name] = entry
         return entries

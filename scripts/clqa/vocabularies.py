@@ -92,11 +92,11 @@ def given_ids(terms: pa.Array, labels: pa.Array, fields: str) -> np.ndarray:
     if fields == "labels":
         found = pc.index_in(terms, value_set=labels)
         return _or_minus_one(found.is_valid(), found.drop_null()).astype(np.int32)
-    numbers = _numbers(terms)
+    numbers = numbers_of(terms)
     return np.where(numbers < len(labels), numbers, -1).astype(np.int32)
 
 
-def _numbers(terms: pa.Array) -> np.ndarray:
+def numbers_of(terms: pa.Array) -> np.ndarray:
     """Terms as int64; -1 for what is not a plain decimal number."""
     is_number = pc.match_substring_regex(terms, NUMBER)
     return _or_minus_one(is_number, terms.filter(is_number).cast(pa.int64()))
@@ -109,11 +109,20 @@ def _or_minus_one(is_set: pa.Array, values: pa.Array) -> np.ndarray:
     return filled
 
 
-def read_labels(path: str | os.PathLike, name: str | None = None) -> pa.Array:
+def read_labels(
+    path: str | os.PathLike, name: str | None = None, key: str | None = None
+) -> pa.Array:
     """Labels in the order of their ids from a published dictionary.
 
     A pickle (`.pkl`) holds a dict from id to label, or from label to id; any other file has lines
     of an id, a tab and a label, in any order.
+
+    Parameters
+    ----------
+    name : str, optional
+        What messages call the file.
+    key : str, optional
+        Of a pickle that is a dict of such dicts, which of them to read.
 
     Raises
     ------
@@ -122,10 +131,10 @@ def read_labels(path: str | os.PathLike, name: str | None = None) -> pa.Array:
     """
     name = name or Path(path).name
     if Path(path).suffix in PICKLES:
-        ids, labels = _from_pickle(path, name)
+        ids, labels = _from_pickle(path, name, key)
     else:
         fields = read_fields({"": path}, n_fields=2, names={"": name})
-        ids = _numbers(taken(fields.terms, fields.codes[""][:, 0]))
+        ids = numbers_of(taken(fields.terms, fields.codes[""][:, 0]))
         labels = taken(fields.terms, fields.codes[""][:, 1])
     order = np.argsort(ids, kind="stable")
     wrong = np.flatnonzero(ids[order] != np.arange(len(ids)))
@@ -142,8 +151,15 @@ def read_labels(path: str | os.PathLike, name: str | None = None) -> pa.Array:
     return labels
 
 
-def _from_pickle(path: str | os.PathLike, name: str) -> tuple[np.ndarray, pa.Array]:
+def _from_pickle(
+    path: str | os.PathLike, name: str, key: str | None
+) -> tuple[np.ndarray, pa.Array]:
     content = read_pickle(path, name)
+    if key is not None:
+        if not isinstance(content, dict) or key not in content:
+            known = ", ".join(map(repr, content)) if isinstance(content, dict) else "no dict"
+            raise InputError(f"{name}: has no dictionary {key!r} (it has: {known[:200]})")
+        content = content[key]
     pairs = list(content.items()) if isinstance(content, dict) else [("", "")]
     if pairs and isinstance(pairs[0][0], str):
         pairs = [(id_, label) for label, id_ in pairs]

@@ -107,12 +107,16 @@ def _read_line(line: str, file: str, number: int) -> dict:
     raise InputError(f"{file}:{number}: expected JSON with formula, anchors, relations and answers")
 
 
+def _is_id(value: object) -> bool:
+    return type(value) is int and 0 <= value < 2**31
+
+
 def _lines_source(rows, formula, file, shape) -> Source:
     sizes = {"anchors": len(symbols(formula, "s")), "relations": len(symbols(formula, "r"))}
     kinds = [kind for kind in SETS if kind in rows[0][1]]
     for number, query in rows:
         for key, size in sizes.items():
-            if len(query[key]) != size or set(map(type, query[key])) - {int}:
+            if len(query[key]) != size or not all(map(_is_id, query[key])):
                 raise InputError(f"{file}:{number}, {shape}: expected {size} ids as {key}")
         if kinds != [kind for kind in SETS if kind in query]:
             raise InputError(f"{file}:{number}, {shape}: expected the sets {', '.join(kinds)}")

@@ -1,0 +1,144 @@
+"""Queries and answers of the +H benchmarks: the files of BetaE, and classes of the hard answers.
+
+The hard answers are a selection. The role `reductions` is a folder with
+`<shape>/<class>/test-{easy,hard}-answers.pkl` for every class of a shape, and for `all`, whose easy
+and hard answers are together all answers on the full graph (Gregucci et al., 2025).
+"""
+
+import logging
+from collections.abc import Mapping
+from pathlib import Path
+
+import numpy as np
+
+from clqa.canonical_forms import canonical
+from clqa.errors import InputError
+from clqa.formulas import Formula, parse
+from clqa.layouts import beta_e
+from clqa.published_sets import Batch, Classes, Release, Source, answer_rows, batch, release_of
+from clqa.ragged import Ragged
+from clqa.ragged_sets import is_shared
+from clqa.release_ids import ReleaseIds
+
+log = logging.getLogger(__name__)
+
+ALL = "all"
+KINDS = {"test-easy-answers": "easy", "test-hard-answers": "hard"}
+# The shapes by the names of their folders; where the paper writes another name, by that one, too.
+FOLDERS = {
+    "1p": "r1(s1,f)",
+    "2p": "r1(s1,e1)&r2(e1,f)",
+    "3p": "r1(s1,e1)&r2(e1,e2)&r3(e2,f)",
+    "4p": "r1(s1,e1)&r2(e1,e2)&r3(e2,e3)&r4(e3,f)",
+    "2i": "r1(s1,f)&r2(s2,f)",
+    "3i": "r1(s1,f)&r2(s2,f)&r3(s3,f)",
+    "4i": "r1(s1,f)&r2(s2,f)&r3(s3,f)&r4(s4,f)",
+    "ip": "r1(s1,e1)&r2(s2,e1)&r3(e1,f)",
+    "2i1p": "r1(s1,e1)&r2(s2,e1)&r3(e1,f)",
+    "pi": "r1(s1,e1)&r2(e1,f)&r3(s2,f)",
+    "1p2i": "r1(s1,e1)&r2(e1,f)&r3(s2,f)",
+    "2u": "r1(s1,f)|r2(s2,f)",
+    "up": "(r1(s1,e1)|r2(s2,e1))&r3(e1,f)",
+    "2u1p": "(r1(s1,e1)|r2(s2,e1))&r3(e1,f)",
+    "2in": "r1(s1,f)&!r2(s2,f)",
+    "3in": "r1(s1,f)&r2(s2,f)&!r3(s3,f)",
+    "inp": "r1(s1,e1)&!r2(s2,e1)&r3(e1,f)",
+    "pin": "r1(s1,e1)&r2(e1,f)&!r3(s2,f)",
+    "pni": "!(r1(s1,e1)&r2(e1,f))&r3(s2,f)",
+}
+
+
+def read(
+    files: Mapping[str, Path],
+    names: Mapping[str, str],
+    formulas: Mapping[str, Formula],
+    ids: ReleaseIds,
+) -> Release:
+    """The shapes that are asked for, each with the classes of its hard answers.
+
+    The sets are `easy` and `hard` as released, and `full` where there is a folder `all`.
+    """
+    core = {role: path for role, path in files.items() if not role.startswith("reductions.")}
+    source = beta_e.opened(core, names)
+    folders = _folders(files)
+
+    def shape_of(shape: str, formula: Formula) -> Batch:
+        of_shape = folders.get(canonical(formula)[0], {})
+        found = source(shape, formula)
+        full = _full(found, of_shape.get(ALL, {}), shape)
+        if full is not None:
+            found = found._replace(sets={**found.sets, "full": full})
+        made = batch(shape, found, formula, ids)
+        classes = {name: one["hard"] for name, one in of_shape.items() if name != ALL}
+        if not classes:
+            return made
+        return made._replace(classes=_classes(found, classes, shape, ids, made.sets["hard"]))
+
+    return release_of(formulas, shape_of)
+
+
+def _folders(files: Mapping[str, Path]) -> dict[str, dict[str, dict[str, tuple[Path, str]]]]:
+    """By canonical formula and class: the files of easy and hard answers, each with its name."""
+    found: dict = {}
+    for role, path in files.items():
+        parts = role.split(".")
+        if parts[0] != "reductions" or len(parts) != 4 or parts[3] not in KINDS:
+            continue
+        _, shape, name, kind = parts
+        if shape not in FOLDERS:
+            log.warning("reductions: the folder %s is no shape of the +H benchmarks", shape)
+            continue
+        key = canonical(parse(FOLDERS[shape]))[0]
+        one = found.setdefault(key, {}).setdefault(name, {})
+        one[KINDS[kind]] = (path, f"{shape}/{name}/{kind}.pkl")
+    return {
+        key: {name: one for name, one in classes.items() if "hard" in one}
+        for key, classes in found.items()
+    }
+
+
+def _table(file: tuple[Path, str]) -> dict:
+    return beta_e.table({"": file[0]}, {"": file[1]}, "")
+
+
+def _full(source: Source, files: Mapping[str, tuple[Path, str]], shape: str):
+    """All answers of each query, and the file that has them; None unless every query has some."""
+    if not {"easy", "hard"} <= files.keys():
+        return None
+    easy, hard = _table(files["easy"]), _table(files["hard"])
+    lacking = sum(query not in hard for query in source.queries)
+    if lacking:
+        log.warning(
+            "%s, %s: lacks %d of the %d queries; all answers are not checked",
+            *(files["hard"][1], shape, lacking, len(source.queries)),
+        )
+        return None
+    rows = [
+        _rows(source.queries, table, files[kind][1], shape)
+        for kind, table in (("easy", easy), ("hard", hard))
+    ]
+    return [[*one, *other] for one, other in zip(*rows, strict=True)], files["hard"][1]
+
+
+def _rows(queries: list, known: dict, file: str, shape: str) -> list:
+    """The answers of each query, none where the file does not have the query."""
+    present = {query: known[query] for query in queries if query in known}
+    beta_e.answers_of(list(present), present, file, shape)
+    return [present.get(query, ()) for query in queries]
+
+
+def _classes(source: Source, files: dict, shape: str, ids: ReleaseIds, hard: Ragged) -> Classes:
+    codes = np.full(len(hard.values), -1, np.int8)
+    for code, file in enumerate(files.values()):
+        rows = _rows(source.queries, _table(file), file[1], shape)
+        own = answer_rows(rows, file[1], shape, source.queries, ids)
+        shared = is_shared(hard, own, ids.bound)
+        twice = np.flatnonzero(shared & (codes >= 0))
+        if len(twice):
+            query = source.queries[np.searchsorted(hard.offsets, twice[0], side="right") - 1]
+            other = list(files)[codes[twice[0]]]
+            raise InputError(
+                f"{file[1]}, {shape}, query {query!r}: an answer is in the class {other}, too"
+            )
+        codes[shared] = code
+    return Classes(tuple(files), codes)
