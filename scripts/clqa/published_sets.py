@@ -140,7 +140,7 @@ def _answer_rows(rows: list, file: str, shape: str, queries: list, ids: np.ndarr
     try:
         values = np.array(flat, np.int64)
     except OverflowError:
-        values = np.full(len(flat), -1)
+        values = np.array([one if 0 <= one < len(ids) else -1 for one in flat], np.int64)
     outside = np.flatnonzero((values < 0) | (values >= len(ids)))
     if len(outside):
         row = np.searchsorted(offsets, outside[0], side="right") - 1

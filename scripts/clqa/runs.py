@@ -12,7 +12,7 @@ from clqa.graph_entries import complete_entry, local_files
 from clqa.methods import check_settings
 from clqa.metrics import metric
 from clqa.plans import GROUP_NAMES, plan
-from clqa.published_entries import check_published
+from clqa.published_entries import OPTIONS, check_published
 from clqa.shards import shards, size
 
 KINDS = ("graphs", "query_sets", "shapes", "models")
@@ -71,7 +71,8 @@ class Run(NamedTuple):
         """How the published shapes of a shard are read."""
         entry = self.query_sets[queries]["published"]
         counts = {s: n for s, n in entry["counts"].items() if s in self.shards[queries][shard]}
-        return {key: entry[key] for key in ("layout", "on_bad_shape")} | {"counts": counts}
+        used = ("layout", "on_bad_shape", *OPTIONS.get(entry["layout"], ()))
+        return {key: entry[key] for key in used if key in entry} | {"counts": counts}
 
     def asked_queries(self) -> list[str]:
         """The run's query sets, and those on which they are tuned."""
@@ -83,8 +84,9 @@ class Run(NamedTuple):
         for name in self.settings["query_sets"]:
             entry = dict(self.query_sets[name])
             if "published" in entry:
-                kept = ("layout", "files", "counts", "on_bad_shape")
-                entry["published"] = {key: entry["published"][key] for key in kept}
+                published = entry["published"]
+                kept = ("layout", "files", "counts", "on_bad_shape", "form", "fields")
+                entry["published"] = {key: published[key] for key in kept if key in published}
                 del entry["sampling"]
             entries[name] = entry
         return entries
