@@ -18,9 +18,9 @@ RELATIONS = ["+likes", "-likes", "+knows", "-knows"]
 PUBLISHED = {"counts": {}, "on_bad_shape": "error"}
 
 
-def write_small_graph(folder, train, valid=(), test=()):
+def write_small_graph(folder, train, valid=(), test=(), labels=(ENTITIES, RELATIONS)):
     """A graph of 6 entities, two relations and their inverses; edges are given one way."""
-    entities, relations = label_array(ENTITIES), label_array(RELATIONS)
+    entities, relations = map(label_array, labels)
     triples = {}
     for split, edges in (("train", train), ("valid", valid), ("test", test)):
         both = [[(h, r, t), (t, r ^ 1, h)] for h, r, t in edges]

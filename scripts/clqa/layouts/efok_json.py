@@ -17,11 +17,12 @@ import numpy as np
 
 from clqa.canonical_forms import canonical
 from clqa.errors import InputError
-from clqa.formulas import Formula, parse, symbols
+from clqa.formulas import Formula, parse, symbols, to_text
 from clqa.graph_entries import DICTIONARIES
 from clqa.json_objects import read_object
 from clqa.plans import plan
 from clqa.published_sets import Batch, Release, Source, batch
+from clqa.readings import binds_under_negation
 from clqa.release_ids import ReleaseIds
 from clqa.shape_files import read_shapes
 
@@ -46,6 +47,7 @@ def read(
     def read_shape(shape: str, formula: Formula, content: tuple[str, str, list]) -> Batch:
         source = _source(*content, shape)
         try:
+            _check_scopes(source.formula)
             plan(formula)
         except InputError as error:
             raise InputError(f"{source.file}, {shape}: {error}") from None
@@ -100,6 +102,14 @@ def _source(file: str, text: str, rows: list, shape: str) -> Source:
     }
     places = list(range(len(rows)))
     return Source(places, ids[:, : len(terms)], ids[:, len(terms) :], formula, flat, file)
+
+
+def _check_scopes(formula: Formula) -> None:
+    if binds_under_negation(formula):
+        raise InputError(
+            f"formula '{to_text(formula)}' has an existential variable that only a negation "
+            "speaks of; the layout binds it before the negation, which no formula here can say"
+        )
 
 
 def _kinds(rows: list) -> tuple[str, ...]:
