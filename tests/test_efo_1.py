@@ -1,17 +1,26 @@
 """CSV files of EFO-1-QA: what they mean, how they are read, what is refused."""
 
+import copy
 import csv
 import json
+import lzma
 import random
 
 import pytest
 
+import list_shapes
+from clqa.canonical_forms import canonical
+from clqa.configs import read_yaml
 from clqa.errors import InputError
+from clqa.formulas import parse as parse_formula
 from clqa.formulas import to_text as formula_text
 from clqa.grounded_operators import filled, settled
 from clqa.operator_strings import FORMS, Operator, in_order, parse, to_formula
+from clqa.published_entries import ROLES, check_published
 from clqa.published_sets import read_published
 from clqa.query_sets import read_answers, read_queries
+from clqa.releases import READERS
+from conftest import ROOT
 from published_files import imported, write_small_graph
 from split_answers import split_answers
 
@@ -297,3 +306,95 @@ def test_differences_settle_into_one_form():
     assert settled(several) == ("i", (("n", settled(b)), ("n", settled(c)), settled(a)))
     assert settled(Operator("n", (complement,))) == settled(Operator("U", (c, b)))
     assert settled(Operator("d", (b, a))) != settled(Operator("d", (a, b)))
+
+
+@pytest.fixture
+def listed(data, tmp_path):
+    path = data / "queries/efo1-formulas/test_generated_formula_anchor_node=3.csv.xz"
+    (tmp_path / "list.csv").write_bytes(lzma.decompress(path.read_bytes()))
+    return tmp_path / "list.csv"
+
+
+def test_the_shapes_of_the_catalogue_are_the_published_types(listed):
+    own = read_yaml(ROOT / "config/efo-1-qa/shapes.yaml")
+    with listed.open() as stream:
+        rows = {row["formula_id"]: row["original"] for row in csv.DictReader(stream)}
+    assert list(own) == list(rows)
+    assert read_yaml(ROOT / "config/efo-1-qa.yaml")["shapes"] == list(own)
+    for name, text in rows.items():
+        assert canonical(parse_formula(own[name]))[0] == canonical(to_formula(parse(text)))[0]
+
+
+def test_a_list_of_types_is_printed_as_shapes(listed, capsys):
+    assert list_shapes.main([str(listed)]) == 0
+    printed = capsys.readouterr().out
+    assert printed in (ROOT / "config/efo-1-qa/shapes.yaml").read_text()
+    listed.write_text(
+        ",formula_id,formula,f_num\n"
+        "0,type0000,(r1(s1,f1))&(!r2(s2,f1)),1\n"
+        "1,type0001,(r1(s1,f1))&(r2(f1,f2)),2\n"
+    )
+    assert list_shapes.main([str(listed)]) == 0
+    captured = capsys.readouterr()
+    assert captured.out == 'type0000: "r1(s1,f)&!r2(s2,f)"\n'
+    assert "left out type0001: formula 'r1(s1,f1)&r2(f1,f2)' has 2 free variables" in captured.err
+    listed.write_text("a,b\n")
+    assert list_shapes.main([str(listed)]) == 1
+    assert "expected the columns formula_id" in capsys.readouterr().err
+
+
+def test_the_schema_knows_the_forms():
+    schema = read_yaml(ROOT / "workflow/schemas/query_sets.schema.yaml")
+    published = schema["additionalProperties"]["properties"]["published"]["properties"]
+    assert set(published["form"]["enum"]) == set(FORMS)
+    assert set(published["layout"]["enum"]) == set(READERS) == set(ROLES)
+
+
+ENTRY = {
+    "graph": "toy",
+    "split": "test",
+    "shapes": ["1p", "2p"],
+    "published": {
+        "layout": "efo-1",
+        "source": {"kind": "path", "folder": "mine"},
+        "files": {"{shape}": "data-{shape}.csv", "formulas": "list.csv"},
+    },
+}
+
+
+def test_one_line_stands_for_a_file_of_each_shape():
+    entry = copy.deepcopy(ENTRY)
+    check_published("mine", entry)
+    assert entry["published"]["files"] == {
+        "1p": "data-1p.csv",
+        "2p": "data-2p.csv",
+        "formulas": "list.csv",
+    }
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"files": {"../x": "x.csv"}}, "published.files.../x: not a role of efo-1; known: "),
+        ({"files": {"{shape}": "x.csv"}}, "expected a path that holds {shape}"),
+        ({"layout": "efok-json", "form": "DNF"}, "published.form: only the layout efo-1 has it"),
+        ({"layout": "beta-e", "fields": "labels"}, "published.fields: only the layout neutral"),
+        (
+            {"layout": "neutral", "fields": "labels", "files": {"queries": "a", "entities": "b"}},
+            "with fields: labels the dictionaries are the graph's",
+        ),
+    ],
+)
+def test_keys_that_do_not_go_together_are_refused(change, words):
+    entry = copy.deepcopy(ENTRY)
+    entry["published"] |= change
+    with pytest.raises(InputError) as caught:
+        check_published("mine", entry)
+    assert words in str(caught.value)
+
+
+def test_shapes_have_to_be_listed_to_stand_for_files():
+    entry = copy.deepcopy(ENTRY)
+    del entry["shapes"]
+    with pytest.raises(InputError, match="the query set has no list of shapes"):
+        check_published("mine", entry)

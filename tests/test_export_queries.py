@@ -192,19 +192,19 @@ def test_efok_json_has_the_files_of_its_loaders(sampled):
     types = (out / "types.csv").read_text().splitlines()
     assert types[:3] == [
         ",formula_id,formula,f_num,e_num,c_num,shape",
-        '0,type0000,"r1(s1,f)",1,0,1,1p',
-        '1,type0001,"(r1(s1,e1))&(r2(e1,f))",1,1,1,2p',
+        '0,type0000,"r1(s1,f1)",1,0,1,1p',
+        '1,type0001,"(r1(s1,e1))&(r2(e1,f1))",1,1,1,2p',
     ]
     (text, queries), *others = json.loads((out / "test_type0008_EFOX_qaa.json").read_text()).items()
-    assert (text, others) == ("((r1(s1,e1))|(r2(s2,e1)))&(r3(e1,f))", [])
+    assert (text, others) == ("((r1(s1,e1))|(r2(s2,e1)))&(r3(e1,f1))", [])
     own = read_queries(sampled / "results/queries/toy-test/one.parquet").shapes["up"]
     grounding, easy, hard = queries[0]
     assert grounding == {
         **dict(zip(("s1", "s2"), own.anchors[0].tolist(), strict=True)),
         **dict(zip(("r1", "r2", "r3"), own.relations[0].tolist(), strict=True)),
     }
-    assert list(easy) == list(hard) == ["f"]
-    assert all(len(answer) == 1 for answer in hard["f"])
+    assert list(easy) == list(hard) == ["f1"]
+    assert all(len(answer) == 1 for answer in hard["f1"])
     index = json.loads((out / "kgindex.json").read_text())
     assert index["e"]["entity 5"] == 5
     assert index["r"] == {"+likes": 0, "-likes": 1, "+knows": 2, "-knows": 3}

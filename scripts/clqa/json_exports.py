@@ -10,7 +10,7 @@ import numpy as np
 from clqa.errors import InputError
 from clqa.exported_sets import QuerySet, Vocabulary, need_hard, shapes_of, write_vocabulary
 from clqa.files import replacing
-from clqa.formulas import And, Atom, Formula, Not, Or, parse, symbols, to_text
+from clqa.formulas import And, Atom, Formula, Not, Or, parse, renamed, symbols, to_text
 from clqa.graphs import FULL, SPLITS, Graph, sorted_unique
 from clqa.query_sets import Answers, Queries
 from clqa.readings import binds_under_negation
@@ -75,6 +75,8 @@ def write_efok_json(
             except InputError as error:
                 refused[shape] = str(error)
                 continue
+            # Code for the layout looks answers up under `f1`, whatever the formula calls it.
+            formula = renamed(formula, {symbols(formula, "f")[0]: "f1"})
             name, text = types.setdefault(shape, (f"type{len(types):04d}", _text(formula)))
             queries = _queries(formula, rows, answers, split)
             _write(folder / f"{split}_{name}_EFOX_qaa.json", {text: queries})
