@@ -8,20 +8,25 @@ import sys
 from pathlib import Path
 
 from clqa.errors import InputError, placed
-from clqa.exports import WRITERS, QuerySet, Vocabulary, joined_shards
+from clqa.exported_sets import QuerySet, Vocabulary, joined_shards
+from clqa.exports import WRITERS
 from clqa.graphs import OBSERVED, read_graph
 from clqa.query_sets import read_answers, read_queries
 from clqa.vocabularies import read_labels
 
 
-def export_queries(paths, path_to_graph, path_to_entities, path_to_relations, folder, layout):
+def export_queries(
+    paths, path_to_graph, path_to_entities, path_to_relations, folder, layout, **options
+):
     """Write all shapes that the layout can express; tell of the others.
 
     Parameters
     ----------
     paths : list of list of (path to queries, path to answers)
         For each query set its shards; query sets are of different splits of the graph.
-    layout : {"beta-e", "query2box", "neutral", "json-lines"}
+    layout : {"beta-e", "query2box", "neutral", "efok-json", "json-lines"}
+    **options
+        Of the writer; `fields` of json-lines.
 
     Returns
     -------
@@ -49,7 +54,7 @@ def export_queries(paths, path_to_graph, path_to_entities, path_to_relations, fo
         sets[whole.split] = whole
     vocabulary = Vocabulary(read_labels(path_to_entities), read_labels(path_to_relations))
     Path(folder).mkdir(parents=True, exist_ok=True)
-    return WRITERS[layout](Path(folder), sets, graph, vocabulary)
+    return WRITERS[layout](Path(folder), sets, graph, vocabulary, **options)
 
 
 def _shards(results: Path, queries: str) -> list[tuple[Path, Path]]:
@@ -68,10 +73,18 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("queries", nargs="+", help="query sets, at most one of each split")
     parser.add_argument("--graph", required=True, help="the graph that they ask")
     parser.add_argument("--layout", required=True, choices=WRITERS)
+    parser.add_argument(
+        "--fields",
+        choices=("ids", "labels"),
+        help="what stands for entities and relations in json-lines (default: ids)",
+    )
     parser.add_argument("--to", required=True, type=Path, metavar="FOLDER")
     parser.add_argument("--results", type=Path, default=Path("results"))
     options = parser.parse_args(arguments)
     graph = options.results / "graphs" / options.graph
+    of_writer = {} if options.fields is None else {"fields": options.fields}
+    if of_writer and options.layout != "json-lines":
+        parser.error(f"--fields is for the layout json-lines, not for {options.layout}")
     try:
         refused = export_queries(
             [_shards(options.results, queries) for queries in options.queries],
@@ -80,6 +93,7 @@ def main(arguments: list[str] | None = None) -> int:
             graph / "relations.tsv",
             options.to,
             options.layout,
+            **of_writer,
         )
     except InputError as error:
         print(f"error: {error}", file=sys.stderr)

@@ -7,10 +7,9 @@ from numpy import empty, int32, int64, unique, zeros
 from clqa.adjacencies import split_edges, split_view
 from clqa.errors import InputError
 from clqa.files import write_json
-from clqa.formulas import parse
+from clqa.formulas import parse, symbols
 from clqa.graphs import read_graph
 from clqa.logs import log_to
-from clqa.plans import plan
 from clqa.published_entries import filter_of
 from clqa.published_sets import Batch, write_published
 from clqa.query_sets import Queries, describe_queries, query_ids, write_queries
@@ -39,8 +38,8 @@ def import_shard(
     shapes : dict
         Formula text by shape.
     published : dict
-        What the query set's catalogue entry says of its files; `layout`, `filter`, `counts` and
-        `on_bad_shape` are used.
+        What the query set's catalogue entry says of its files; `layout` and its options,
+        `filter`, `counts` and `on_bad_shape` are used.
 
     Raises
     ------
@@ -51,7 +50,7 @@ def import_shard(
     graph = read_graph(path_to_graph)
     formulas = {shape: parse(text) for shape, text in shapes.items()}
     release = read_release(
-        path_to_source, published["layout"], formulas, graph, path_to_entities, path_to_relations
+        path_to_source, published, formulas, graph, path_to_entities, path_to_relations
     )
     filter_ = filter_of(published)
     refused = _refused(release, published["counts"], formulas, graph, split, filter_ is not None)
@@ -106,8 +105,8 @@ def _refused(release, counts, formulas, graph, split, is_selection) -> dict[str,
 
 
 def _none(formula) -> Batch:
-    steps = plan(formula)
-    return Batch(empty((0, steps.n_constants), int32), empty((0, steps.n_relations), int32), {})
+    n_constants, n_relations = (len(symbols(formula, kind)) for kind in "sr")
+    return Batch(empty((0, n_constants), int32), empty((0, n_relations), int32), {})
 
 
 def _report(found: int, expected: int | None, rows: Batch, reason: str | None) -> dict:

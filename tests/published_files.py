@@ -18,9 +18,9 @@ RELATIONS = ["+likes", "-likes", "+knows", "-knows"]
 PUBLISHED = {"counts": {}, "on_bad_shape": "error"}
 
 
-def write_small_graph(folder, train, valid=(), test=()):
+def write_small_graph(folder, train, valid=(), test=(), labels=(ENTITIES, RELATIONS)):
     """A graph of 6 entities, two relations and their inverses; edges are given one way."""
-    entities, relations = label_array(ENTITIES), label_array(RELATIONS)
+    entities, relations = map(label_array, labels)
     triples = {}
     for split, edges in (("train", train), ("valid", valid), ("test", test)):
         both = [[(h, r, t), (t, r ^ 1, h)] for h, r, t in edges]
@@ -43,7 +43,10 @@ def write_pickles(folder, **contents):
 
 
 def imported(folder, source, files, shapes, layout="beta-e", split="test", graph=None, **options):
-    """Run both stages; `folder` has the graph unless `graph` names another."""
+    """Run both stages; `folder` has the graph unless `graph` names another.
+
+    `shapes` are names of `SHAPES`, or formulas by name.
+    """
     graph = graph or folder
     published = PUBLISHED | options | {"layout": layout, "files": files}
     published["source"] = {"kind": "path", "folder": str(source)}
@@ -56,7 +59,7 @@ def imported(folder, source, files, shapes, layout="beta-e", split="test", graph
         path_to_queries=folder / "queries.parquet",
         path_to_report=folder / "report.json",
         path_to_published=folder / "published.parquet",
-        shapes={shape: SHAPES[shape] for shape in shapes},
+        shapes=shapes if isinstance(shapes, dict) else {shape: SHAPES[shape] for shape in shapes},
         published=published,
         split=split,
     )

@@ -2,12 +2,15 @@
 
 import json
 
+import numpy as np
 import pytest
 
 from audit_queries import audit_queries
 from build_graph import build_graph
 from clqa.configs import read_yaml
 from clqa.formulas import parse, to_text
+from clqa.graph_summaries import split_counts
+from clqa.query_sets import read_answers
 from clqa.readings import other_reading
 from conftest import ROOT
 from download_graph import download_graph
@@ -62,6 +65,16 @@ def test_missing_and_extra_answers_are_counted_and_spelt_out(tmp_path):
         "missing": {"answers": 1, "first": ["entity 4"]},
         "extra": {"answers": 1, "first": ["entity 1"]},
     }
+
+
+def test_a_triple_of_two_splits_makes_no_hard_answer(tmp_path):
+    graph = write_small_graph(tmp_path, [(0, 0, 1)], test=[(0, 0, 1), (0, 0, 2)])
+    counts = split_counts(graph, np.array([True, False, True, False]))
+    assert counts["test"]["triples_in_earlier_splits"] == {"train": 1, "valid": 0}
+    found = audit_of(tmp_path, "1p", ONE, [(0, (0,))], easy=[set()], hard=[{1, 2}])
+    assert read_answers(tmp_path / "answers.parquet").shapes["1p"].hard.values.tolist() == [2]
+    assert found["sets"]["hard"]["extra"] == 1
+    assert found["how"]["observed_answers_counted_as_hard"] == 1
 
 
 def test_retracted_answers_are_told_whether_easy_has_them(tmp_path):

@@ -6,6 +6,7 @@ import pickle
 import numpy as np
 import pytest
 
+from clqa.graphs import SPLITS, read_graph
 from clqa.pickles import read_pickle
 from clqa.query_sets import read_answers, read_queries, write_answers
 from clqa.tables import read_table
@@ -25,8 +26,24 @@ BETA_E = {
 KEYS = dict(zip(EPFO, ["1c", "2c", "3c", "2i", "3i", "ic", "ci", "2u", "uc"], strict=True))
 
 
+# Labels that readers take for other things than text, or for the end of one.
+HOSTILE = (
+    ["nan", "007", '"quoted" \\ text', "名前 \u2028 é", "null", " spaces, and, commas "],
+    ["+true", "-true", "+1e5", "-1e5"],
+)
+
+
 @pytest.fixture
 def sampled(tmp_path):
+    return write_results(tmp_path)
+
+
+@pytest.fixture
+def hostile(tmp_path):
+    return write_results(tmp_path, labels=HOSTILE)
+
+
+def write_results(tmp_path, **options):
     """Results of a sampled query set, in two shards, with shapes that not all layouts have."""
     graph = tmp_path / "results" / "graphs" / "toy"
     graph.mkdir(parents=True)
@@ -34,7 +51,7 @@ def sampled(tmp_path):
     edges = sorted(
         {(int(h), 2 * int(r), int(t)) for h, r, t in random.integers(0, [6, 2, 6], (22, 3))}
     )
-    write_small_graph(graph, edges[::2], edges[1::4], edges[3::4])
+    write_small_graph(graph, edges[::2], edges[1::4], edges[3::4], **options)
     sampling = {"count": 4, "tries": 300, "exhaustive": False, "negation": "any"}
     for shard, shapes in (("one", EPFO), ("two", [*NEGATION, "pni-exists"])):
         queries = tmp_path / "results" / "queries" / "toy-test" / f"{shard}.parquet"
@@ -48,17 +65,18 @@ def sampled(tmp_path):
     return tmp_path
 
 
-def exported(folder, layout, capsys=None):
+def exported(folder, layout, *options):
     arguments = ["toy-test", "--graph", "toy", "--layout", layout, "--to", str(folder / "out")]
+    arguments += options
     assert main([*arguments, "--results", str(folder / "results")]) == 0
     return folder / "out"
 
 
-def assert_same_tables(folder, out, files, shapes, layout):
+def assert_same_tables(folder, out, files, shapes, layout, **options):
     graph = folder / "results" / "graphs" / "toy"
     again = folder / "again"
     again.mkdir()
-    imported(again, out, files, shapes, layout=layout, graph=graph)
+    imported(again, out, files, shapes, layout=layout, graph=graph, **options)
     split_answers(graph / "graph.npz", again / "queries.parquet", again / "answers.parquet", "test")
     found = read_queries(again / "queries.parquet").shapes
     answers = read_answers(again / "answers.parquet").shapes
@@ -157,3 +175,58 @@ def test_a_query_set_that_is_not_there_is_named(tmp_path, capsys):
     graph.mkdir(parents=True)
     assert main([*arguments, "--results", str(tmp_path / "results")]) == 1
     assert "run the workflow for none first" in capsys.readouterr().err
+
+
+def test_efok_json_comes_back_as_the_same_tables(sampled, capsys):
+    out = exported(sampled, "efok-json")
+    assert "left out pni: formula '!(r1(s1,e1)&r2(e1,f))&r3(s2,f)': the layout binds" in (
+        capsys.readouterr().err
+    )
+    shapes = [*EPFO, "2in", "inp", "pni-exists"]
+    files = {shape: f"test_type{place:04d}_EFOX_qaa.json" for place, shape in enumerate(shapes)}
+    assert_same_tables(sampled, out, files | {"index": "kgindex.json"}, shapes, "efok-json")
+
+
+def test_efok_json_has_the_files_of_its_loaders(sampled):
+    out = exported(sampled, "efok-json")
+    types = (out / "types.csv").read_text().splitlines()
+    assert types[:3] == [
+        ",formula_id,formula,f_num,e_num,c_num,shape",
+        '0,type0000,"r1(s1,f1)",1,0,1,1p',
+        '1,type0001,"(r1(s1,e1))&(r2(e1,f1))",1,1,1,2p',
+    ]
+    (text, queries), *others = json.loads((out / "test_type0008_EFOX_qaa.json").read_text()).items()
+    assert (text, others) == ("((r1(s1,e1))|(r2(s2,e1)))&(r3(e1,f1))", [])
+    own = read_queries(sampled / "results/queries/toy-test/one.parquet").shapes["up"]
+    grounding, easy, hard = queries[0]
+    assert grounding == {
+        **dict(zip(("s1", "s2"), own.anchors[0].tolist(), strict=True)),
+        **dict(zip(("r1", "r2", "r3"), own.relations[0].tolist(), strict=True)),
+    }
+    assert list(easy) == list(hard) == ["f1"]
+    assert all(len(answer) == 1 for answer in hard["f1"])
+    index = json.loads((out / "kgindex.json").read_text())
+    assert index["e"]["entity 5"] == 5
+    assert index["r"] == {"+likes": 0, "-likes": 1, "+knows": 2, "-knows": 3}
+    edges = [set((out / f"{split}_kg.tsv").read_text().split("\n")) for split in SPLITS]
+    graph = read_graph(sampled / "results/graphs/toy/graph.npz")
+    assert edges[0] < edges[1] < edges[2]
+    assert len(edges[2]) - 1 == len(
+        {tuple(row) for r in graph.triples.values() for row in r.tolist()}
+    )
+
+
+def test_lines_of_labels_come_back_as_the_same_tables(hostile):
+    out = exported(hostile, "json-lines", "--fields", "labels")
+    first = json.loads((out / "test.jsonl").read_text().splitlines()[0])
+    assert {*first["anchors"], *first["hard"]} <= {*HOSTILE[0]}
+    assert {*first["relations"]} <= {*HOSTILE[1]}
+    assert [path.name for path in out.iterdir()] == ["test.jsonl"]
+    files, shapes = {"queries": "test.jsonl"}, [*EPFO, *NEGATION, "pni-exists"]
+    assert_same_tables(hostile, out, files, shapes, "neutral", fields="labels")
+
+
+def test_labels_are_for_json_lines(sampled, capsys):
+    with pytest.raises(SystemExit):
+        exported(sampled, "beta-e", "--fields", "labels")
+    assert "--fields is for the layout json-lines, not for beta-e" in capsys.readouterr().err

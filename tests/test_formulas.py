@@ -122,7 +122,7 @@ def test_too_many_like_branches_are_refused_at_once(n):
 
 def test_shapes_of_the_catalogue_are_all_different():
     texts = [canonical(parse(text))[0] for text in SHAPES.values()]
-    assert len(set(texts)) == len(texts) == 20
+    assert len(set(texts)) == len(texts) == 22
 
 
 @settings(max_examples=100, deadline=None)
@@ -137,7 +137,24 @@ def test_moving_negations_inwards_keeps_the_answers(data):
     assert reference_answers.answers(normal, values, triples, entities) == expected
 
 
-EPFO = {"1p", "2p", "3p", "4p", "5p", "2i", "3i", "4i", "ip", "pi", "2u", "up", "2u-DM", "up-DM"}
+EPFO = {
+    "2il",
+    "3il",
+    "1p",
+    "2p",
+    "3p",
+    "4p",
+    "5p",
+    "2i",
+    "3i",
+    "4i",
+    "ip",
+    "pi",
+    "2u",
+    "up",
+    "2u-DM",
+    "up-DM",
+}
 
 
 @pytest.mark.parametrize(
@@ -150,7 +167,21 @@ EPFO = {"1p", "2p", "3p", "4p", "5p", "2i", "3i", "4i", "ip", "pi", "2u", "up", 
         ("conjunctive", EPFO - {"2u", "up", "2u-DM", "up-DM"}),
         (
             "intersection",
-            {"2i", "3i", "4i", "ip", "pi", "2in", "3in", "inp", "pin", "pni", "pni-exists"},
+            {
+                "2i",
+                "3i",
+                "4i",
+                "2il",
+                "3il",
+                "ip",
+                "pi",
+                "2in",
+                "3in",
+                "inp",
+                "pin",
+                "pni",
+                "pni-exists",
+            },
         ),
     ],
 )

@@ -204,6 +204,55 @@ def test_json_lines_are_read_by_formula(small):
         imported(small, folder, {"queries": "own.jsonl"}, ["1p"], layout="neutral")
 
 
+LINE = {
+    "formula": "r1(s1,f)",
+    "anchors": ["entity 0"],
+    "relations": ["+likes"],
+    "easy": ["entity 3"],
+    "hard": ["entity 5"],
+}
+
+
+def test_json_lines_may_have_labels_in_place_of_ids(small):
+    folder = small / "release"
+    folder.mkdir()
+    (folder / "own.jsonl").write_text(json.dumps(LINE) + "\n")
+    files = {"queries": "own.jsonl"}
+    imported(small, folder, files, ["1p"], layout="neutral", fields="labels")
+    rows = read_queries(small / "queries.parquet").shapes["1p"]
+    assert (rows.anchors.tolist(), rows.relations.tolist()) == ([[0]], [[0]])
+    sets = read_published(small / "published.parquet")["1p"]
+    assert (sets["easy"].values.tolist(), sets["hard"].values.tolist()) == ([3], [5])
+
+
+@pytest.mark.parametrize(
+    ("others", "expected"),
+    [
+        ({"anchors": ["entity 00"]}, "own.jsonl:2: anchors: no entity has the label 'entity 00'"),
+        ({"hard": ["entity 5", 5]}, "own.jsonl:2: hard: no entity has the label 5"),
+        ({"relations": ["entity 0"]}, "own.jsonl:2: relations: no relation has the label"),
+        ({"easy": ["\ud800"]}, r"own.jsonl:2: easy: no entity has the label '\ud800'"),
+        ({"easy": [["entity 0"]]}, "own.jsonl:2: easy: no entity has the label ['entity 0']"),
+        ({"formula": "r1(s1;f)"}, "own.jsonl:2: formula 'r1(s1;f)', column 6"),
+    ],
+)
+def test_a_label_that_nothing_has_is_named(small, others, expected):
+    folder = small / "release"
+    folder.mkdir()
+    lines = [LINE, LINE | {"anchors": ["entity 1"]} | others]
+    (folder / "own.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    files = {"queries": "own.jsonl"}
+    assert expected in refusal(small, files, layout="neutral", fields="labels")
+
+
+def test_lines_that_are_no_text_are_named(small):
+    folder = small / "release"
+    folder.mkdir()
+    (folder / "own.jsonl").write_bytes(json.dumps(LINE).encode() + b"\n\xff\xfe\n")
+    text = refusal(small, {"queries": "own.jsonl"}, layout="neutral", fields="labels")
+    assert "own.jsonl:2: expected JSON with formula" in text
+
+
 def test_rows_are_in_the_order_of_the_answers_file(small):
     queries = [(entity, (0,)) for entity in (1, 0, 2)]
     files = release(

@@ -2,6 +2,7 @@
 
 import csv
 import lzma
+from collections import Counter
 
 import numpy as np
 import pytest
@@ -116,3 +117,63 @@ def test_what_is_no_operator_string_is_refused(text, words):
 def test_an_entity_alone_is_no_query():
     with pytest.raises(InputError, match="under a projection"):
         to_formula(parse("(i,(e),(p,(e)))"))
+
+
+def set_of(operator, constants, relations, edges):
+    """Answers by the definition of each operator, on a set of (head, relation, tail)."""
+    sign, parts, number = operator
+    if sign == "e":
+        return {constants[number - 1]}
+    first, *others = (set_of(part, constants, relations, edges) for part in parts)
+    if sign == "p":
+        return {t for h, r, t in edges if r == relations[number - 1] and h in first}
+    if sign == "n":
+        return set(range(9)) - first
+    if sign in "iI":
+        return first.intersection(*others)
+    # The first set without the union of the others.
+    return first.union(*others) if sign in "uU" else first - set().union(*others)
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_every_form_has_the_answers_of_its_operators(published, form):
+    graph = random_graph(1, n_entities=9, n_edges=40)
+    view = graph_view(graph, ("train", "valid", "test"))
+    edges = {tuple(map(int, row)) for rows in graph.triples.values() for row in rows}
+    rng = np.random.default_rng(0)
+    constants, relations = rng.integers(0, 9, (3, 3)), rng.integers(0, 4, (3, 9))
+    n_answers = 0
+    for row in published:
+        rewritten = FORMS[form](parse(row["original"]))
+        found = grounded_answers(to_formula(rewritten), view, constants, relations)
+        for place, answers in enumerate(found):
+            original = set_of(parse(row["original"]), constants[place], relations[place], edges)
+            assert set(answers) == original, row
+            assert set_of(rewritten, constants[place], relations[place], edges) == original, row
+            n_answers += 0 < len(original) < 9
+    assert n_answers > 300
+
+
+def test_types_are_published_by_numbers_of_entities_and_depth(published):
+    found = Counter((row["num_anchor_nodes"], row["original_depth"]) for row in published)
+    depths = {"1": (1, 1, 1), "2": (3, 10, 13), "3": (12, 91, 169)}
+    assert found == {
+        (entities, str(depth)): count
+        for entities, counts in depths.items()
+        for depth, count in enumerate(counts, start=1)
+    }
+
+
+def test_the_shorter_lists_are_parts_of_the_whole_one(published, data):
+    whole = {row["formula_id"]: row for row in published}
+    for name, expected in (("2", 29), ("3_filtered", 58)):
+        path = (
+            data / "queries" / "efo1-formulas" / f"test_generated_formula_anchor_node={name}.csv.xz"
+        )
+        with lzma.open(path, "rt") as file:
+            rows = list(csv.DictReader(file))
+        assert len(rows) == expected
+        for row in rows:
+            assert {form: row[form] for form in FORMS} == {
+                form: whole[row["formula_id"]][form] for form in FORMS
+            }

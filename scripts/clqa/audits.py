@@ -148,6 +148,9 @@ def _how(ground, formula, queries, own, published, differences, differing) -> di
         how["queries_with_retracted_counted_as_easy"] = _n_rows(own["retracted"], retracted)
         left_out = is_shared(differences["easy"].missing, own["retracted"], n_ids)
         how["retracted_answers_left_out_of_easy"] = int(left_out.sum())
+    if "hard" in published:
+        known = is_shared(differences["hard"].extra, own["easy"], n_ids)
+        how["observed_answers_counted_as_hard"] = int(known.sum())
     if "full" in published:
         retracted = is_shared(differences["full"].extra, own["retracted"], n_ids)
         how["retracted_answers_counted_as_full"] = int(retracted.sum())

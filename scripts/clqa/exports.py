@@ -1,30 +1,21 @@
 """Query sets with their answers, written in the layouts that published code reads."""
 
 import itertools
-import json
-import pickle
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import NamedTuple
 
 import numpy as np
-import pyarrow as pa
 
 from clqa.canonical_forms import canonical
 from clqa.errors import InputError
+from clqa.exported_sets import QuerySet, Vocabulary, need_hard, shapes_of, write_vocabulary
 from clqa.files import replacing
 from clqa.formulas import parse
 from clqa.graphs import SPLITS, Graph
+from clqa.json_exports import write_efok_json, write_json_lines
+from clqa.pickles import write_pickle
 from clqa.published_sets import columns
-from clqa.query_sets import (
-    Answers,
-    AnswerTable,
-    Queries,
-    QueryTable,
-    set_hash,
-    write_answers,
-    write_queries,
-)
+from clqa.query_sets import Answers, write_answers, write_queries
 from clqa.ragged import Ragged
 from clqa.ragged_sets import is_shared, merged, selected
 from clqa.structures import QUERY2BOX, formula_layout, grounded, structure_formula
@@ -41,48 +32,6 @@ TASKS = {
     "2u": "2-union",
     "uc": "union-chain",
 }
-
-
-class QuerySet(NamedTuple):
-    """All shards of a query set: queries and answers by shape, and the metadata of both."""
-
-    queries: QueryTable
-    answers: AnswerTable
-
-    @property
-    def split(self) -> str:
-        return self.queries.metadata["split"]
-
-
-class Vocabulary(NamedTuple):
-    entities: pa.Array
-    relations: pa.Array
-
-
-def joined_shards(shards: list[QuerySet]) -> QuerySet:
-    """One table of all shards.
-
-    Raises
-    ------
-    InputError
-        If a shard's answers are of other queries.
-    """
-    shapes: tuple[dict[str, Queries], dict[str, Answers]] = ({}, {})
-    formulas: dict[str, str] = {}
-    for shard in shards:
-        for shape, rows in shard.queries.shapes.items():
-            if list(rows.query_ids) != list(shard.answers.shapes[shape].query_ids):
-                raise InputError(f"{shape}: the answers are of other queries; split them again")
-            shapes[0][shape], shapes[1][shape] = rows, shard.answers.shapes[shape]
-        formulas |= shard.queries.metadata["formulas"]
-    own = {
-        "formulas": formulas,
-        "queries": set_hash(name for rows in shapes[0].values() for name in rows.query_ids),
-    }
-    return QuerySet(
-        QueryTable(shapes[0], shards[0].queries.metadata | own),
-        AnswerTable(shapes[1], shards[0].answers.metadata | own, shards[0].answers.candidates),
-    )
 
 
 def write_beta_e(
@@ -102,10 +51,10 @@ def write_beta_e(
     refused: dict[str, str] = {}
     for split in SPLITS:
         queries, easy, hard = {}, {}, {}
-        for shape, rows, answers in _shapes(sets.get(split)):
+        for shape, rows, answers in shapes_of(sets.get(split)):
             try:
                 layout = formula_layout(parse(sets[split].queries.metadata["formulas"][shape]))
-                _need_hard(answers)
+                need_hard(answers)
             except InputError as error:
                 refused[shape] = str(error)
                 continue
@@ -113,14 +62,14 @@ def write_beta_e(
             queries.setdefault(layout.structure, set()).update(written)
             easy |= zip(written, _sets(answers.easy), strict=True)
             hard |= zip(written, _sets(answers.hard), strict=True)
-        _dump(folder / f"{split}-queries.pkl", queries)
+        write_pickle(folder / f"{split}-queries.pkl", queries)
         if split == "train":
-            _dump(folder / "train-answers.pkl", hard)
+            write_pickle(folder / "train-answers.pkl", hard)
         else:
-            _dump(folder / f"{split}-easy-answers.pkl", easy)
-            _dump(folder / f"{split}-hard-answers.pkl", hard)
+            write_pickle(folder / f"{split}-easy-answers.pkl", easy)
+            write_pickle(folder / f"{split}-hard-answers.pkl", hard)
     names = (("id2ent", "ent2id"), ("id2rel", "rel2id"))
-    _write_vocabulary(folder, graph, vocabulary, names)
+    write_vocabulary(folder, graph, vocabulary, names)
     for split in SPLITS:
         with replacing(folder / f"{split}.txt") as temporary:
             np.savetxt(temporary, graph.triples[split], fmt="%d", delimiter="\t")
@@ -134,13 +83,13 @@ def write_query2box(
     keys = {canonical(structure_formula(common))[0]: key for key, (_, common) in QUERY2BOX.items()}
     refused: dict[str, str] = {}
     for split, one in sets.items():
-        for shape, rows, answers in _shapes(one):
+        for shape, rows, answers in shapes_of(one):
             formula = parse(one.queries.metadata["formulas"][shape])
             key = keys.get(canonical(formula)[0])
             try:
                 if key is None:
                     raise InputError("the Query2Box layout has no such shape")
-                _need_hard(answers)
+                need_hard(answers)
             except InputError as error:
                 refused[shape] = str(error)
                 continue
@@ -151,10 +100,12 @@ def write_query2box(
             full = _full(answers, graph.n_entities)
             hard = dict(zip(written, _sets(answers.hard), strict=True))
             listed = [_listed(query, key) for query in written]
-            _dump(folder / f"{split}_ans_{key}.pkl", dict(zip(written, _sets(full), strict=True)))
-            _dump(folder / f"{split}_ans_{key}_hard.pkl", hard)
-            _dump(folder / f"{split}_triples_{key}.pkl", listed)
-    _write_vocabulary(folder, graph, vocabulary, (("ind2ent", None), ("ind2rel", None)))
+            write_pickle(
+                folder / f"{split}_ans_{key}.pkl", dict(zip(written, _sets(full), strict=True))
+            )
+            write_pickle(folder / f"{split}_ans_{key}_hard.pkl", hard)
+            write_pickle(folder / f"{split}_triples_{key}.pkl", listed)
+    write_vocabulary(folder, graph, vocabulary, (("ind2ent", None), ("ind2rel", None)))
     return refused
 
 
@@ -175,52 +126,13 @@ def write_neutral(
     return {}
 
 
-def write_json_lines(
-    folder: Path, sets: Mapping[str, QuerySet], graph: Graph, vocabulary: Vocabulary
-) -> dict[str, str]:
-    """Write a query with its answers on each line, and the labels of the ids beside."""
-    for split, one in sets.items():
-        with (
-            replacing(folder / f"{split}.jsonl") as temporary,
-            temporary.open("w", encoding="utf-8", newline="\n") as stream,
-        ):
-            for shape, rows, answers in _shapes(one):
-                formula = one.queries.metadata["formulas"][shape]
-                for place in range(len(rows.query_ids)):
-                    query = {
-                        "shape": shape,
-                        "formula": formula,
-                        "anchors": rows.anchors[place].tolist(),
-                        "relations": rows.relations[place].tolist(),
-                        "easy": answers.easy.row(place).tolist(),
-                        "hard": answers.hard.row(place).tolist(),
-                        "retracted": answers.retracted.row(place).tolist(),
-                    }
-                    stream.write(json.dumps(query) + "\n")
-    _write_vocabulary(folder, graph, vocabulary, (("id2ent", None), ("id2rel", None)))
-    return {}
-
-
 WRITERS: dict[str, Callable] = {
     "beta-e": write_beta_e,
     "query2box": write_query2box,
     "neutral": write_neutral,
+    "efok-json": write_efok_json,
     "json-lines": write_json_lines,
 }
-
-
-def _shapes(one: QuerySet | None):
-    for shape, rows in one.queries.shapes.items() if one else ():
-        yield shape, rows, one.answers.shapes[shape]
-
-
-def _need_hard(answers: Answers) -> None:
-    without = int((answers.hard.lengths() == 0).sum())
-    if without:
-        raise InputError(
-            f"{without} queries have no hard answer, which code for this layout cannot "
-            "rank; use the layout neutral"
-        )
 
 
 def _full(answers: Answers, n_entities: int) -> Ragged:
@@ -231,20 +143,3 @@ def _full(answers: Answers, n_entities: int) -> Ragged:
 def _sets(rows: Ragged) -> list[set[int]]:
     values, ends = rows.values.tolist(), rows.offsets.tolist()
     return [set(values[a:b]) for a, b in itertools.pairwise(ends)]
-
-
-def _write_vocabulary(folder: Path, graph: Graph, vocabulary: Vocabulary, names) -> None:
-    for labels, (forward, backward) in zip(vocabulary, names, strict=True):
-        by_id = dict(enumerate(labels.to_pylist()))
-        _dump(folder / f"{forward}.pkl", by_id)
-        if backward:
-            _dump(folder / f"{backward}.pkl", {label: id_ for id_, label in by_id.items()})
-    with replacing(folder / "stats.txt") as temporary:
-        text = f"numentity: {graph.n_entities}\nnumrelations: {graph.n_relations}\n"
-        temporary.write_text(text, encoding="utf-8")
-
-
-def _dump(path: Path, content: object) -> None:
-    """Pickle of plain dicts, sets, lists, tuples, numbers and strings."""
-    with replacing(path) as temporary, temporary.open("wb") as stream:
-        pickle.dump(content, stream, protocol=4)

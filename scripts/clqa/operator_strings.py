@@ -94,6 +94,11 @@ def to_text(operator: Operator) -> str:
     return f"({','.join([operator.sign, *map(to_text, operator.parts)])})"
 
 
+def in_order(operator: Operator) -> Operator:
+    """The operators with arguments that may stand in any order in that of their texts."""
+    return _rebuilt(operator, [in_order(part) for part in operator.parts])
+
+
 def to_formula(operator: Operator) -> Formula:
     """The formula that the operators spell, with the numbers as those of constants and relations.
 

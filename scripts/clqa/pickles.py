@@ -6,6 +6,7 @@ import pickle
 from pathlib import Path
 
 from clqa.errors import InputError
+from clqa.files import replacing
 
 PLAIN = {
     "set": set,
@@ -66,3 +67,9 @@ def read_pickle(path: str | os.PathLike, name: str | None = None) -> object:
     except BROKEN as error:
         reason = " ".join(str(error).split())
         raise InputError(f"{name}: cut short, damaged, or not a pickle ({reason})") from error
+
+
+def write_pickle(path: Path, content: object) -> None:
+    """Pickle of plain dicts, sets, lists, tuples, numbers and strings."""
+    with replacing(path) as temporary, temporary.open("wb") as stream:
+        pickle.dump(content, stream, protocol=4)

@@ -179,7 +179,7 @@ def answer_rows(rows: list, file: str, shape: str, queries: list, ids: ReleaseId
     try:
         values = np.array(flat, np.int64)
     except OverflowError:
-        values = np.full(len(flat), -1)
+        values = np.array([one if 0 <= one < len(ids.entities) else -1 for one in flat], np.int64)
     most = len(ids.entities) - 1
     outside = np.flatnonzero((values < 0) | (values > most))
     if len(outside):

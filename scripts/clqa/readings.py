@@ -5,7 +5,7 @@ not (EFOk-CQA, FIT, QTO).
 """
 
 from clqa.errors import InputError
-from clqa.formulas import And, Atom, Formula, Not, Or, bound_at, joined, symbols, variables
+from clqa.formulas import And, Atom, Formula, Not, Or, bound_at, free_in, joined, symbols, variables
 from clqa.plans import plan
 
 
@@ -54,3 +54,23 @@ def _outwards(formula: Formula, free: frozenset[str]) -> Formula:
         rest.insert(place, Not(joined(And, [*chain, negated.inner])))
         parts = rest
     return joined(And, parts)
+
+
+def binds_under_negation(formula: Formula) -> bool:
+    """Whether some existential variable is bound under a negation.
+
+    Such a formula means another thing where all variables are bound before everything else.
+    """
+    return _binds(formula, frozenset(symbols(formula, "f")), negated=False)
+
+
+def _binds(formula: Formula, free: frozenset[str], negated: bool) -> bool:
+    if negated and bound_at(formula, free):
+        return True
+    match formula:
+        case Not(inner):
+            return _binds(inner, free, negated=True)
+        case And(parts) | Or(parts):
+            return any(_binds(part, free_in(part, formula, free), negated) for part in parts)
+        case _:
+            return False

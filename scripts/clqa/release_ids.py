@@ -10,7 +10,15 @@ import pyarrow as pa
 
 from clqa.errors import InputError
 from clqa.inverses import SUFFIXES
-from clqa.vocabularies import given_ids, label_array, read_labels, taken
+from clqa.json_objects import read_object
+from clqa.vocabularies import (
+    given_ids,
+    ids_and_labels,
+    label_array,
+    labels_by_id,
+    read_labels,
+    taken,
+)
 
 SHOWN = 3
 
@@ -50,7 +58,8 @@ def release_ids(
 
     Parameters
     ----------
-    files, names : by role; `entities` and `relations` are the dictionaries of the release
+    files, names : by role; `entities` and `relations` are the dictionaries of the release, or
+        `index` both in one
     keys : by role, of a pickle with several dictionaries which one
     is_part : bool
         Whether the release may know fewer entities, as one of a split of an inductive graph does.
@@ -63,10 +72,10 @@ def release_ids(
     found = []
     for role, path in (("entities", path_to_entities), ("relations", path_to_relations)):
         own = read_labels(path)
-        release = read_labels(files[role], names[role], (keys or {}).get(role))
+        release, name = _dictionary(role, files, names, keys or {})
         if len(own) != len(release) and not is_part:
             raise InputError(
-                f"{names[role]}: {len(release):,} {role}, but the graph has {len(own):,}: the "
+                f"{name}: {len(release):,} {role}, but the graph has {len(own):,}: the "
                 "queries were made on another list, and ids cannot be shifted onto this one; "
                 "use the graph of the same release"
             )
@@ -76,11 +85,23 @@ def release_ids(
         if (ids < 0).any():
             unknown = taken(release, np.flatnonzero(ids < 0))
             raise InputError(
-                f"{names[role]}: {len(unknown):,} of its {len(release):,} {role} are not in the "
+                f"{name}: {len(unknown):,} of its {len(release):,} {role} are not in the "
                 f"graph ({', '.join(unknown[:SHOWN].to_pylist())}, …): it is of another graph"
             )
         found.append(ids)
     return ReleaseIds(*found)
+
+
+def _dictionary(role: str, files: Mapping[str, Path], names: Mapping[str, str], keys: Mapping):
+    """Labels of the release's entities or relations, and the name of the file that has them."""
+    if "index" not in files:
+        return read_labels(files[role], names[role], keys.get(role)), names[role]
+    name = names["index"]
+    pairs = read_object(files["index"], name).get(role[0])
+    if not isinstance(pairs, dict):
+        raise InputError(f"{name}: expected an object of {role} and their ids under {role[0]!r}")
+    turned = [(id_, label) for label, id_ in pairs.items()]
+    return labels_by_id(*ids_and_labels(turned, name), name), name
 
 
 def _directed(labels: pa.Array) -> pa.Array:

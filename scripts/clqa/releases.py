@@ -11,16 +11,20 @@ from clqa.errors import InputError
 from clqa.formulas import Formula
 from clqa.graph_entries import DICTIONARIES
 from clqa.graphs import Graph
-from clqa.layouts import beta_e, neutral, plus_h, query2box, ultra_query
+from clqa.layouts import beta_e, efo_1, efok_json, neutral, plus_h, query2box, ultra_query
 from clqa.plans import plan
+from clqa.published_entries import OPTIONS
 from clqa.published_sets import Batch, Release
 from clqa.ragged_sets import row_numbers
 from clqa.receipts import received
 from clqa.release_ids import ReleaseIds, own_ids, release_ids
+from clqa.vocabularies import read_labels
 
 READERS = {
     "beta-e": beta_e.read,
     "query2box": query2box.read,
+    "efo-1": efo_1.read,
+    "efok-json": efok_json.read,
     "neutral": neutral.read,
     "plus-h": plus_h.read,
     "ultra-query": ultra_query.read,
@@ -30,21 +34,31 @@ _LOOKED_AT = 20
 
 def read_release(
     path_to_source: str | os.PathLike,
-    layout: str,
+    published: Mapping[str, object],
     formulas: Mapping[str, Formula],
     graph: Graph,
     path_to_entities: str | os.PathLike,
     path_to_relations: str | os.PathLike,
 ) -> Release:
-    """The shapes that are asked for, from a folder that `download_queries` has filled."""
+    """The shapes that are asked for, from a folder that `download_queries` has filled.
+
+    Parameters
+    ----------
+    published : dict
+        What the catalogue says of the files: `layout`, and the options that it may have.
+    """
     files, names, receipt = received(path_to_source)
-    if all(role in files for role in DICTIONARIES):
-        keys = {role: receipt["files"][role].get("key") for role in DICTIONARIES}
+    layout = published["layout"]
+    options = {key: published[key] for key in OPTIONS.get(layout, ()) if key in published}
+    if options.pop("fields", "ids") == "labels":
+        options["labels"] = read_labels(path_to_entities), read_labels(path_to_relations)
+    if "index" in files or all(role in files for role in DICTIONARIES):
+        keys = {role: receipt["files"][role].get("key") for role in DICTIONARIES if role in files}
         paths = path_to_entities, path_to_relations
         ids = release_ids(files, names, *paths, keys, is_part=graph.restricted)
     else:
         ids = _graphs_ids(files, names, layout, graph)
-    return READERS[layout](files, names, formulas, ids)
+    return READERS[layout](files, names, formulas, ids, **options)
 
 
 def _graphs_ids(files, names, layout: str, graph: Graph) -> ReleaseIds:

@@ -136,6 +136,17 @@ def read_labels(
         fields = read_fields({"": path}, n_fields=2, names={"": name})
         ids = numbers_of(taken(fields.terms, fields.codes[""][:, 0]))
         labels = taken(fields.terms, fields.codes[""][:, 1])
+    return labels_by_id(ids, labels, name)
+
+
+def labels_by_id(ids: np.ndarray, labels: pa.Array, name: str) -> pa.Array:
+    """Labels in the order of their ids; `name` is what messages call the dictionary.
+
+    Raises
+    ------
+    InputError
+        If the ids are not 0, 1, 2, … each once, or two of them have the same label.
+    """
     order = np.argsort(ids, kind="stable")
     wrong = np.flatnonzero(ids[order] != np.arange(len(ids)))
     if len(wrong):
@@ -163,8 +174,13 @@ def _from_pickle(
     pairs = list(content.items()) if isinstance(content, dict) else [("", "")]
     if pairs and isinstance(pairs[0][0], str):
         pairs = [(id_, label) for label, id_ in pairs]
+    return ids_and_labels(pairs, name)
+
+
+def ids_and_labels(pairs: list[tuple[int, str]], name: str) -> tuple[np.ndarray, pa.Array]:
+    """Pairs of a dictionary as two arrays, once they are known to be ids and labels."""
     for id_, label in pairs:
-        if not isinstance(id_, int) or not isinstance(label, str):
+        if type(id_) is not int or not isinstance(label, str):
             raise InputError(f"{name}: expected a dict of ids and labels, found {id_!r}: {label!r}")
         if "\t" in label or "\n" in label:
             raise InputError(f"{name}: the label {label!r} of id {id_} holds a tab or a newline")

@@ -4,7 +4,8 @@ Parquet: the role `queries` is a table of queries and `answers` one of answers, 
 makes them. JSON lines: the role `queries` has a query a line, such as
 `{"formula": "r1(s1,f)", "anchors": [5], "relations": [0], "easy": [1], "hard": [7, 9]}`; anchors
 and relations are in the order in which the formula first names them; of `easy`, `hard`,
-`retracted` and `full` all queries of a formula have the same ones.
+`retracted` and `full` all queries of a formula have the same ones. With `fields: labels`, lines
+have labels of the graph in place of ids.
 """
 
 import json
@@ -12,6 +13,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
 
 from clqa.canonical_forms import canonical
 from clqa.errors import InputError
@@ -19,6 +21,7 @@ from clqa.formulas import Formula, parse, symbols
 from clqa.published_sets import SETS, Release, Source, batch
 from clqa.query_sets import read_answers, read_queries
 from clqa.release_ids import ReleaseIds
+from clqa.vocabularies import given_ids, label_array
 
 LINES = (".jsonl", ".ndjson")
 
@@ -28,10 +31,19 @@ def read(
     names: Mapping[str, str],
     formulas: Mapping[str, Formula],
     ids: ReleaseIds,
+    labels: tuple[pa.Array, pa.Array] | None = None,
 ) -> Release:
-    """The shapes that are asked for, known by their formulas and not by their names."""
+    """The shapes that are asked for, known by their formulas and not by their names.
+
+    Parameters
+    ----------
+    labels : pair of pyarrow.LargeStringArray, optional
+        Labels of entities and of relations, where lines have them in place of ids.
+    """
     is_lines = files["queries"].suffix in LINES
-    sources = _from_lines(files, names) if is_lines else _from_tables(files, names)
+    if labels is not None and not is_lines:
+        raise InputError(f"{names['queries']}: only JSON lines ({LINES[0]}) may have labels")
+    sources = _from_lines(files, names, labels) if is_lines else _from_tables(files, names)
     release = Release({}, {})
     for shape, formula in formulas.items():
         try:
@@ -77,16 +89,21 @@ def _from_tables(files, names):
     return found
 
 
-def _from_lines(files, names):
+def _from_lines(files, names, labels):
     groups: dict[str, list[tuple[int, dict]]] = {}
-    with open(files["queries"], encoding="utf-8") as stream:
+    with open(files["queries"], "rb") as stream:
         for number, line in enumerate(stream, start=1):
             if line.strip():
                 query = _read_line(line, names["queries"], number)
                 groups.setdefault(query["formula"], []).append((number, query))
+    if labels is not None:
+        _number([one for rows in groups.values() for one in rows], labels, names["queries"])
     found = {}
     for text, rows in groups.items():
-        formula = parse(text)
+        try:
+            formula = parse(text)
+        except InputError as error:
+            raise InputError(f"{names['queries']}:{rows[0][0]}: {error}") from None
         key = canonical(formula)[0]
         if key in found:
             raise InputError(f"{names['queries']}: one formula written in two ways, as {text!r}")
@@ -96,19 +113,45 @@ def _from_lines(files, names):
     return found
 
 
-def _read_line(line: str, file: str, number: int) -> dict:
+def _read_line(line: bytes, file: str, number: int) -> dict:
     try:
         query = json.loads(line)
         lists = [query["anchors"], query["relations"], *(query[s] for s in SETS if s in query)]
         if isinstance(query["formula"], str) and all(isinstance(one, list) for one in lists):
             return query
-    except (ValueError, KeyError, TypeError):
+    except (ValueError, KeyError, TypeError, RecursionError):
         pass
     raise InputError(f"{file}:{number}: expected JSON with formula, anchors, relations and answers")
 
 
 def _is_id(value: object) -> bool:
     return type(value) is int and 0 <= value < 2**31
+
+
+def _number(rows: list[tuple[int, dict]], labels: tuple[pa.Array, pa.Array], file: str) -> None:
+    """Put ids in place of labels."""
+    keys = {"entity": ("anchors", *SETS), "relation": ("relations",)}
+    for (kind, own), known in zip(keys.items(), labels, strict=True):
+        ids = _ids_by_label(rows, own, known)
+        for number, query in rows:
+            for key in (key for key in own if key in query):
+                for label in query[key]:
+                    if not isinstance(label, str) or label not in ids:
+                        raise InputError(
+                            f"{file}:{number}: {key}: no {kind} has the label {label!r}"
+                        )
+                query[key] = [ids[label] for label in query[key]]
+
+
+def _ids_by_label(rows, keys: tuple[str, ...], known: pa.Array) -> dict[str, int]:
+    """Ids of those labels in lines that are known."""
+    used = {
+        one for _, query in rows for key in keys for one in query.get(key, ()) if type(one) is str
+    }
+    # Half a pair of surrogates is a text in JSON, and no label.
+    written = [one for one in sorted(used) if one == one.encode("utf-8", "replace").decode()]
+    ids = given_ids(label_array(written), known, "labels").tolist()
+    return {label: id_ for label, id_ in zip(written, ids, strict=True) if id_ >= 0}
 
 
 def _lines_source(rows, formula, file, shape) -> Source:

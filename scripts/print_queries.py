@@ -1,0 +1,80 @@
+"""Print the queries of a query set as text or as SPARQL.
+
+python scripts/print_queries.py umls-test --graph umls --shape pi --form sparql
+"""
+
+import argparse
+import sys
+from pathlib import Path
+
+from clqa.errors import InputError
+from clqa.formulas import parse
+from clqa.graphs import read_graph
+from clqa.printed_queries import PREFIX, terms_of, to_sparql, values_of, with_ids, with_labels
+from clqa.query_sets import read_queries
+from clqa.vocabularies import read_labels
+
+
+def print_queries(paths, folder_of_graph, form, shapes, limit, prefix=PREFIX):
+    """Lines of shape, query id and query, for the first queries of each shape.
+
+    Parameters
+    ----------
+    paths : list of paths
+        The shards of a query set.
+    form : {"labels", "ids", "sparql"}
+    shapes : list of str
+        The shapes to print; all if there are none.
+    """
+    graph = read_graph(folder_of_graph / "graph.npz")
+    entities, relations = (
+        read_labels(folder_of_graph / f"{kind}.tsv").to_pylist()
+        for kind in ("entities", "relations")
+    )
+    for path in paths:
+        table = read_queries(path)
+        if table.metadata["graph"] != graph.hash:
+            raise InputError(f"{path}: queries of another graph than {folder_of_graph}")
+        for shape, rows in table.shapes.items():
+            if shapes and shape not in shapes:
+                continue
+            formula = parse(table.metadata["formulas"][shape])
+            for place in range(min(limit, len(rows.query_ids))):
+                values = values_of(formula, rows.anchors[place], rows.relations[place])
+                if form == "ids":
+                    text = with_ids(formula, values)
+                elif form == "labels":
+                    text = with_labels(formula, values, entities, relations)
+                else:
+                    terms = terms_of(values, entities, relations, graph.inverse, prefix)
+                    text = "\n" + to_sparql(formula, terms)
+                yield f"# {shape} {rows.query_ids[place]} {text}"
+
+
+def main(arguments: list[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(description="Print the queries of a query set.")
+    parser.add_argument("queries", help="the query set")
+    parser.add_argument("--graph", required=True, help="the graph that it asks")
+    parser.add_argument("--form", choices=("labels", "ids", "sparql"), default="labels")
+    parser.add_argument("--shape", action="append", default=[], help="only this shape (repeatable)")
+    parser.add_argument("--limit", type=int, default=5, help="queries of each shape (default: 5)")
+    parser.add_argument("--prefix", default=PREFIX, help=f"of IRIs (default: {PREFIX})")
+    parser.add_argument("--results", type=Path, default=Path("results"))
+    options = parser.parse_args(arguments)
+    paths = sorted((options.results / "queries" / options.queries).glob("*.parquet"))
+    folder = options.results / "graphs" / options.graph
+    try:
+        if not paths:
+            raise InputError(f"{options.queries}: no queries; run the workflow for it first")
+        for line in print_queries(
+            paths, folder, options.form, options.shape, options.limit, options.prefix
+        ):
+            print(line)
+    except InputError as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
