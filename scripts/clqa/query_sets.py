@@ -17,6 +17,8 @@ from clqa.ragged import Ragged
 from clqa.tables import read_table, write_table
 
 _ID_LENGTH = 20
+# Columns with a value for each hard answer, and the value that says that it is not known.
+_PER_ANSWER = {"links": np.uint8(0), "subsets": np.uint64(0), "classes": np.int8(-1)}
 
 
 class Queries(NamedTuple):
@@ -48,6 +50,8 @@ class Answers(NamedTuple):
         See `clqa.answers.SplitAnswers`.
     links : (len(hard.values),) uint8
         Smallest number of missing links for each hard answer.
+    subsets, classes : (len(hard.values),) uint64 and int8, optional
+        See `clqa.reductions.Reductions`; as for an unknown shape where they are not given.
     """
 
     query_ids: np.ndarray
@@ -55,6 +59,8 @@ class Answers(NamedTuple):
     hard: Ragged
     retracted: Ragged
     links: np.ndarray
+    subsets: np.ndarray | None = None
+    classes: np.ndarray | None = None
 
 
 class QueryTable(NamedTuple):
@@ -179,14 +185,14 @@ def read_queries(path: str | os.PathLike) -> QueryTable:
 def write_answers(
     path: str | os.PathLike, shapes: dict[str, Answers], queries_metadata: dict
 ) -> None:
-    """Write answers as Parquet: query_id, shape, easy, hard, retracted, links."""
+    """Write answers as Parquet: query_id, shape, easy, hard, retracted, and `_PER_ANSWER`."""
     columns = {
         name: _concatenated(_ragged_column(getattr(batch, name)) for batch in shapes.values())
         for name in ("easy", "hard", "retracted")
     }
-    columns["links"] = _concatenated(
-        _ragged_column(Ragged(batch.hard.offsets, batch.links)) for batch in shapes.values()
-    )
+    for name, unknown in _PER_ANSWER.items():
+        parts = (_per_answer(batch, name, unknown) for batch in shapes.values())
+        columns[name] = _concatenated(parts)
     split = queries_metadata["split"]
     table = pa.table({"query_id": _joined_ids(shapes), "shape": _shape_column(shapes), **columns})
     metadata = {**queries_metadata, "observed": OBSERVED[split], "full": FULL[split]}
@@ -202,15 +208,23 @@ def read_answers(path: str | os.PathLike) -> AnswerTable:
         If the file is not a table of answers.
     """
     table, metadata = read_table(path)
-    _need_columns(path, table, ("query_id", "shape", "easy", "hard", "retracted", "links"))
+    sets = ("easy", "hard", "retracted")
+    _need_columns(path, table, ("query_id", "shape", *sets, *_PER_ANSWER))
     shapes = {}
     for shape, rows in _by_shape(path, table, metadata):
         shapes[shape] = Answers(
             rows["query_id"].to_numpy(zero_copy_only=False),
-            *(_read_ragged(rows, name) for name in ("easy", "hard", "retracted")),
-            links=_values(rows, "links"),
+            *(_read_ragged(rows, name) for name in sets),
+            *(_values(rows, name) for name in _PER_ANSWER),
         )
     return AnswerTable(shapes, metadata)
+
+
+def _per_answer(batch: Answers, name: str, unknown: np.generic) -> pa.Array:
+    values = getattr(batch, name)
+    if values is None:
+        values = np.full(len(batch.hard.values), unknown)
+    return _ragged_column(Ragged(batch.hard.offsets, values))
 
 
 def _need_columns(path, table: pa.Table, names: tuple[str, ...]) -> None:
