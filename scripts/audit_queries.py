@@ -1,6 +1,11 @@
-"""Hold the published answers of a query set against those that its graph gives."""
+"""Find out what is to be known of queries and their answers before models are judged by them."""
+
+from itertools import zip_longest
+
+import numpy as np
 
 from clqa.adjacencies import split_view
+from clqa.answer_sizes import SETS, implied_cap
 from clqa.audits import Ground, Labels, audit_shape
 from clqa.errors import InputError
 from clqa.files import write_json
@@ -23,11 +28,12 @@ def audit_queries(
     split,
     queries,
 ):
-    """Write what differs, shape by shape, and what the data tell of how they were made.
+    """Write, shape by shape, how queries and answers are made and where published ones differ.
 
     Parameters
     ----------
-    paths_to_queries, paths_to_answers, paths_to_published : one per shard
+    paths_to_queries, paths_to_answers : one per shard
+    paths_to_published : one per shard, or none for queries that were sampled
 
     Raises
     ------
@@ -37,23 +43,29 @@ def audit_queries(
     graph = read_graph(path_to_graph)
     labels = Labels(_taker(path_to_entities), _taker(path_to_relations))
     ground = Ground(graph, split_view(graph, split), split, labels)
-    shapes, skipped = {}, {}
-    paths = zip(paths_to_queries, paths_to_answers, paths_to_published, strict=True)
+    shapes, skipped, lengths = {}, {}, {name: [np.empty(0, np.int64)] for name in SETS}
+    paths = zip_longest(paths_to_queries, paths_to_answers, paths_to_published)
     for path_to_queries, path_to_answers, path_to_published in paths:
         asked, found = read_queries(path_to_queries), read_answers(path_to_answers)
-        published = read_published(path_to_published)
-        skipped |= refused_shapes(path_to_published)
+        published = read_published(path_to_published) if path_to_published else {}
+        refused = refused_shapes(path_to_published) if path_to_published else {}
+        skipped |= refused
         for shape, rows in asked.shapes.items():
             if list(rows.query_ids) != list(found.shapes[shape].query_ids):
                 raise InputError(
                     f"{path_to_answers}, {shape}: not of the queries of {path_to_queries}"
                 )
-            if shape not in skipped:
+            if shape not in refused:
                 formula = parse(asked.metadata["formulas"][shape])
-                shapes[shape] = audit_shape(
-                    ground, formula, rows, found.shapes[shape], published[shape]
-                )
-    write_json(path_to_audit, _summary(queries, split, shapes, skipped))
+                own = found.shapes[shape]
+                shapes[shape] = audit_shape(ground, formula, rows, own, published.get(shape))
+                for name in SETS:
+                    lengths[name].append(getattr(own, name).lengths())
+    caps = {name: implied_cap(np.concatenate(parts)) for name, parts in lengths.items()}
+    about = {"name": queries, "split": split, "queries": sum(s["queries"] for s in shapes.values())}
+    if paths_to_published:
+        about |= _verdict(shapes, skipped)
+    write_json(path_to_audit, {**about, "caps": caps, "skipped": skipped, "shapes": shapes})
 
 
 def _taker(path):
@@ -61,21 +73,12 @@ def _taker(path):
     return lambda ids: taken(labels, ids).to_pylist()
 
 
-def _summary(queries: str, split: str, shapes: dict, skipped: dict) -> dict:
-    largest = {
-        name: max((one["sizes"][name]["largest"] or 0 for one in shapes.values()), default=0)
-        for name in ("easy", "hard", "retracted")
-    }
+def _verdict(shapes: dict, skipped: dict) -> dict:
+    """Whether published answers are those of the graph."""
     return {
-        "name": queries,
-        "split": split,
         "clean": not skipped and not any(one["differing"] for one in shapes.values()),
-        "queries": sum(one["queries"] for one in shapes.values()),
         "differing": sum(one["differing"] for one in shapes.values()),
         "unverified": {s: one["unverified"] for s, one in shapes.items() if one["unverified"]},
-        "largest": largest,
-        "skipped": skipped,
-        "shapes": shapes,
     }
 
 

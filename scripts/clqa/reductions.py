@@ -10,6 +10,7 @@ from clqa.answers import missing_links
 from clqa.formulas import Formula, negation_normal
 from clqa.markings import MOST_ATOMS, marking_families, marking_plan, positive_atoms
 from clqa.plans import plan
+from clqa.query_sets import Answers
 from clqa.ragged import Ragged
 from clqa.reduction_classes import NO_CLASS, find_class_table, first_classes, released_classes
 
@@ -59,6 +60,28 @@ def answer_reductions(
     elif table is not None:
         classes = released_classes(formula, *rows)
     return Reductions(fewest(families), minimal(families), classes)
+
+
+def reduction_counts(formula: Formula, found: Answers) -> dict[str, dict[str, int] | None]:
+    """Number of hard answers by missing links, by class, and by minimal sets of atoms.
+
+    Returns
+    -------
+    dict
+        `links` by number; `classes` by name, with `none` for those in no class, or None for shapes
+        without classes; `subsets` by the names of `subset_names`.
+    """
+    table = find_class_table(formula)
+    classes = None
+    if table is not None:
+        places = np.flatnonzero(table.possible)
+        classes = {table.names[place]: int((found.classes == place).sum()) for place in places}
+        classes["none"] = len(found.classes) - sum(classes.values())
+    kinds, n_of_kind = np.unique(found.subsets, return_counts=True)
+    subsets = dict(zip(subset_names(kinds), n_of_kind.tolist(), strict=True))
+    numbers, n_of_number = np.unique(found.links, return_counts=True)
+    links = dict(zip(map(str, numbers.tolist()), n_of_number.tolist(), strict=True))
+    return {"links": links, "classes": classes, "subsets": subsets}
 
 
 def minimal_missing_subsets(

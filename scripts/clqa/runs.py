@@ -83,8 +83,10 @@ class Run(NamedTuple):
         for name in self.settings["query_sets"]:
             entry = dict(self.query_sets[name])
             if "published" in entry:
-                kept = ("layout", "files", "counts", "on_bad_shape")
-                entry["published"] = {key: entry["published"][key] for key in kept}
+                kept = ("layout", "files", "counts", "on_bad_shape", "benchmark")
+                entry["published"] = {
+                    key: value for key, value in entry["published"].items() if key in kept
+                }
                 del entry["sampling"]
             entries[name] = entry
         return entries
