@@ -4,11 +4,13 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from clqa.answer_sizes import answer_sizes, answers_hash
+from clqa.audit_tables import audit_table, audit_view, read_audit, reduction_table
 from clqa.files import write_json
 from clqa.inventories import graph_hashes, graph_table, sampling_table
 from clqa.logs import log_to
 from clqa.manifests import manifest, versions
 from clqa.pages import page, section, write_page
+from clqa.reference_tables import comparisons, reference_table
 from clqa.reports import metric_rows, write_rows
 from clqa.scopes import scope_of
 from clqa.score_tables import Origin, read_scores, score_columns
@@ -20,7 +22,9 @@ def assemble_report(
     paths_to_scores: Mapping[tuple[str, str], str],
     paths_to_answers: Mapping[tuple[str, str], str],
     paths_to_samplings: Mapping[tuple[str, str], str],
+    paths_to_audits: Mapping[str, str],
     paths_to_summaries: Mapping[str, str],
+    path_to_references: str,
     path_to_template: str,
     run: dict,
     query_sets: dict,
@@ -36,7 +40,9 @@ def assemble_report(
     ----------
     paths_to_scores : by query set and model
     paths_to_answers, paths_to_samplings : by query set and shard
+    paths_to_audits : by query set
     paths_to_summaries : by graph
+    path_to_references : published results
     path_to_template : the page, in Jinja
     run : dict
         The run configuration: `name`, `query_sets`, `models`, `shapes`, `metrics`, `ties`,
@@ -63,19 +69,27 @@ def assemble_report(
     write_rows(path_to_metrics, rows)
 
     scopes = [scope_of(queries, run, scores, rows) for queries in run["query_sets"]]
+    audits = {name: read_audit(paths_to_audits[name]) for name in run["query_sets"]}
     sections = []
     for scope in scopes:
+        entry = query_sets[scope.queries]
         sizes = answer_sizes(_shards(paths_to_answers, scope.queries), scope.shapes)
-        sections.append(section(scope, query_sets[scope.queries], run["metrics"], sizes))
+        seen = audit_view(audits[scope.queries], list(scope.shapes))
+        published = comparisons(scope, entry, path_to_references)
+        sections.append(section(scope, entry, run["metrics"], sizes, seen, published))
     inventory = {
         "graphs": graph_table(paths_to_summaries),
         "sampling": sampling_table(paths_to_samplings, run["query_sets"], run["shapes"]),
+        "audits": audit_table(audits, run["shapes"]),
+        "reductions": reduction_table(audits, run["shapes"]),
+        "references": reference_table([one for part in sections for one in part.references]),
     }
     averages = overview(scopes)
     write_tables(path_to_tables, averages, sections, inventory)
 
     paths = [*paths_to_scores.values(), *paths_to_answers.values()]
     paths += [*paths_to_samplings.values(), *paths_to_summaries.values()]
+    paths += paths_to_audits.values()
     results = Path(path_to_manifest).parents[2]
     origin = manifest(run, query_sets, scores, rows, paths, results)
     software = versions()
@@ -100,6 +114,10 @@ if __name__ == "__main__":
         paths_to_summaries=dict(
             zip(snakemake.params.graphs, snakemake.input.summaries, strict=True)
         ),
+        paths_to_audits=dict(
+            zip(snakemake.params.run["query_sets"], snakemake.input.audits, strict=True)
+        ),
+        path_to_references=snakemake.input.references,
         path_to_template=snakemake.input.template,
         run=snakemake.params.run,
         query_sets=snakemake.params.query_sets,

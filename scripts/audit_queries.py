@@ -1,6 +1,11 @@
-"""Hold the published answers of a query set against those that its graph gives."""
+"""Find out what is to be known of queries and their answers before models are judged by them."""
+
+from itertools import zip_longest
+
+import numpy as np
 
 from clqa.adjacencies import split_view
+from clqa.answer_sizes import SETS, implied_cap
 from clqa.answers import released_answers, split_answers
 from clqa.audits import Ground, Labels, audit_shape
 from clqa.class_audits import audit_classes
@@ -26,11 +31,12 @@ def audit_queries(
     split,
     queries,
 ):
-    """Write what differs, shape by shape, and what the data tell of how they were made.
+    """Write, shape by shape, how queries and answers are made and where published ones differ.
 
     Parameters
     ----------
-    paths_to_queries, paths_to_answers, paths_to_published : one per shard
+    paths_to_queries, paths_to_answers : one per shard
+    paths_to_published : one per shard, or none for queries that were sampled
 
     Raises
     ------
@@ -40,30 +46,40 @@ def audit_queries(
     graph = read_graph(path_to_graph)
     labels = Labels(_taker(path_to_entities), _taker(path_to_relations))
     ground = Ground(graph, split_view(graph, split), split, labels)
-    shapes, skipped = {}, {}
-    paths = zip(paths_to_queries, paths_to_answers, paths_to_published, strict=True)
+    shapes, skipped, lengths = {}, {}, {name: [np.empty(0, np.int64)] for name in SETS}
+    paths = zip_longest(paths_to_queries, paths_to_answers, paths_to_published)
     for path_to_queries, path_to_answers, path_to_published in paths:
         asked, found = read_queries(path_to_queries), read_answers(path_to_answers)
-        published, classes = read_published(path_to_published), read_classes(path_to_published)
-        skipped |= refused_shapes(path_to_published)
+        published, classes, refused = {}, {}, {}
+        if path_to_published:
+            published, classes = read_published(path_to_published), read_classes(path_to_published)
+            refused = refused_shapes(path_to_published)
+        skipped |= refused
         for shape, rows in asked.shapes.items():
             known = found.shapes.get(shape)
             if known is None or list(rows.query_ids) != list(known.query_ids):
                 what = f"{shape}: not of the queries of {path_to_queries}"
                 raise damaged(path_to_answers, what, "split_answers")
-            if shape not in published:
+            if path_to_published and shape not in published:
                 what = f"{shape}: no published answers"
                 raise damaged(path_to_published, what, "import_queries")
-            if shape not in skipped:
-                formula = parse(asked.metadata["formulas"][shape])
-                own = _of_graph(ground, formula, rows, found.shapes[shape])
-                shapes[shape] = audit_shape(ground, formula, rows, own, published[shape])
-                if shape in classes:
-                    hard = published[shape]["hard"]
-                    shapes[shape]["classes"] = audit_classes(
-                        formula, ground.view, rows, hard, classes[shape]
-                    )
-    write_json(path_to_audit, _summary(queries, split, shapes, skipped))
+            if shape in refused:
+                continue
+            formula = parse(asked.metadata["formulas"][shape])
+            own = _of_graph(ground, formula, rows, known)
+            shapes[shape] = audit_shape(ground, formula, rows, own, published.get(shape))
+            if shape in classes:
+                hard = published[shape]["hard"]
+                shapes[shape]["classes"] = audit_classes(
+                    formula, ground.view, rows, hard, classes[shape]
+                )
+            for name in SETS:
+                lengths[name].append(getattr(own, name).lengths())
+    caps = {name: implied_cap(np.concatenate(parts)) for name, parts in lengths.items()}
+    about = {"name": queries, "split": split, "queries": sum(s["queries"] for s in shapes.values())}
+    if paths_to_published:
+        about |= _verdict(shapes, skipped)
+    write_json(path_to_audit, {**about, "caps": caps, "skipped": skipped, "shapes": shapes})
 
 
 def _of_graph(ground: Ground, formula, rows: Queries, found: Answers) -> Answers:
@@ -71,7 +87,7 @@ def _of_graph(ground: Ground, formula, rows: Queries, found: Answers) -> Answers
     if rows.filtered is None:
         return found
     every = split_answers(plan(formula), ground.view, rows.anchors, rows.relations)
-    return Answers(rows.query_ids, *released_answers(every, rows.selected), found.links)
+    return found._replace(**released_answers(every, rows.selected)._asdict())
 
 
 def _taker(path):
@@ -79,21 +95,12 @@ def _taker(path):
     return lambda ids: taken(labels, ids).to_pylist()
 
 
-def _summary(queries: str, split: str, shapes: dict, skipped: dict) -> dict:
-    largest = {
-        name: max((one["sizes"][name]["largest"] or 0 for one in shapes.values()), default=0)
-        for name in ("easy", "hard", "retracted")
-    }
+def _verdict(shapes: dict, skipped: dict) -> dict:
+    """Whether published answers are those of the graph."""
     return {
-        "name": queries,
-        "split": split,
         "clean": not skipped and not any(one["differing"] for one in shapes.values()),
-        "queries": sum(one["queries"] for one in shapes.values()),
         "differing": sum(one["differing"] for one in shapes.values()),
         "unverified": {s: one["unverified"] for s, one in shapes.items() if one["unverified"]},
-        "largest": largest,
-        "skipped": skipped,
-        "shapes": shapes,
     }
 
 

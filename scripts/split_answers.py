@@ -7,10 +7,11 @@ from clqa.graphs import candidates, read_graph
 from clqa.logs import log_to
 from clqa.plans import plan
 from clqa.query_sets import Answers, check_asked_of, read_queries, write_answers
+from clqa.reductions import answer_reductions
 
 
 def split_answers(path_to_graph, path_to_queries, path_to_answers, split):
-    """Write easy, hard and retracted answers, and the links that each hard answer needs.
+    """Write easy, hard and retracted answers, and what has to be predicted for each hard one.
 
     Raises
     ------
@@ -23,14 +24,15 @@ def split_answers(path_to_graph, path_to_queries, path_to_answers, split):
     view = split_view(graph, split)
     shapes = {}
     for shape, batch in queries.shapes.items():
-        steps = plan(parse(queries.metadata["formulas"][shape]))
-        found = clqa.answers.split_answers(steps, view, batch.anchors, batch.relations)
+        formula = parse(queries.metadata["formulas"][shape])
+        rows = (view, batch.anchors, batch.relations)
+        found = clqa.answers.split_answers(plan(formula), *rows)
         if "easy" in queries.metadata:
             found = clqa.answers.released_answers(found, batch.selected, batch.filtered)
         elif batch.selected is not None:
             found = clqa.answers.selected_answers(found, batch.selected)
-        links = clqa.answers.missing_links(steps, view, batch.anchors, batch.relations, found.hard)
-        shapes[shape] = Answers(batch.query_ids, *found, links)
+        reductions = answer_reductions(formula, *rows, found.hard)
+        shapes[shape] = Answers(batch.query_ids, *found, *reductions)
     write_answers(path_to_answers, shapes, queries.metadata, candidates(graph, split))
 
 

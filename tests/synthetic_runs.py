@@ -7,6 +7,8 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 
+from clqa.answer_sizes import SETS
+from clqa.audit_tables import DEGENERATE
 from clqa.metrics import metric, score_id
 from clqa.query_sets import set_hash
 from clqa.tables import write_table
@@ -21,6 +23,7 @@ FORMULAS = {
 }
 METHODS = {"oracle": "oracle", "popular": "popularity", "walker": "traversal", "flat": "constant"}
 TEMPLATE = Path(__file__).parent.parent / "workflow" / "report" / "report.html.j2"
+REFERENCES = TEMPLATE.parents[1] / "resources" / "references.yaml"
 N_ENTITIES = 50
 
 
@@ -43,7 +46,7 @@ def write_run(folder: Path, run: dict | None = None, n_queries: int = 6, hard=No
     `hard` gives the numbers of hard answers of a shape's queries; by default they are drawn.
     """
     run = run or configuration()
-    given = {"scores": {}, "answers": {}, "samplings": {}, "summaries": {}}
+    given = {"scores": {}, "answers": {}, "samplings": {}, "audits": {}, "summaries": {}}
     for queries in run["query_sets"]:
         answers = _answers(queries, run["shapes"], n_queries, hard or {})
         for shard, names in (("one", run["shapes"][::2]), ("two", run["shapes"][1::2])):
@@ -53,6 +56,8 @@ def write_run(folder: Path, run: dict | None = None, n_queries: int = 6, hard=No
             given["answers"][queries, shard] = path
             path = folder / "queries" / queries / f"{shard}.json"
             given["samplings"][queries, shard] = _write_json(path, _sampling(names, n_queries))
+        path = folder / "audits" / f"{queries}.json"
+        given["audits"][queries] = _write_json(path, _audit(queries, answers))
         for model in run["models"]:
             path = folder / "scores" / queries / f"{model}.parquet"
             metadata = _metadata(answers, run["shapes"]) | {"model": _model(model)}
@@ -63,6 +68,7 @@ def write_run(folder: Path, run: dict | None = None, n_queries: int = 6, hard=No
     out = folder / "runs" / run["name"]
     return {
         **{f"paths_to_{kind}": paths for kind, paths in given.items()},
+        "path_to_references": REFERENCES,
         "path_to_template": TEMPLATE,
         "run": run,
         "query_sets": {name: _entry(name) for name in run["query_sets"]},
@@ -133,6 +139,28 @@ def _sampling(shapes, n_queries: int) -> dict:
         }
         for shape in shapes
     }
+
+
+def _audit(queries: str, answers: list[dict]) -> dict:
+    shapes = {}
+    for shape in dict.fromkeys(row["shape"] for row in answers):
+        own = [row for row in answers if row["shape"] == shape]
+        links = [number for row in own for number in row["links"]]
+        counts = {str(number): links.count(number) for number in sorted(set(links))}
+        shapes[shape] = {
+            "queries": len(own),
+            "degenerate": {name: int(name == "idle_negations") for name in DEGENERATE},
+            "sizes": {name: _size([len(row[name]) for row in own]) for name in SETS},
+            "reductions": {"links": counts, "classes": None, "subsets": {"1 or 2": len(links)}},
+        }
+    caps = {"easy": None, "hard": 100, "retracted": None}
+    about = {"name": queries, "split": "test", "queries": len(answers)}
+    return {**about, "caps": caps, "skipped": {}, "shapes": shapes}
+
+
+def _size(lengths: list[int]) -> dict:
+    largest = max(lengths, default=None)
+    return {"largest": largest, "as_large": lengths.count(largest), "mean": 1.0}
 
 
 def _answers(queries: str, shapes, n_queries: int, hard: dict) -> list[dict]:

@@ -7,6 +7,7 @@ import pytest
 
 from audit_queries import audit_queries
 from build_graph import build_graph
+from clqa.answer_sizes import implied_cap
 from clqa.configs import read_yaml
 from clqa.formulas import parse, to_text
 from clqa.graph_summaries import split_counts
@@ -22,12 +23,13 @@ SETS = read_yaml(ROOT / "config" / "query_sets.yaml")
 ONE = ("e", ("r",))
 
 
-def audited(folder, split="test", graph=None):
+def audited(folder, split="test", graph=None, is_published=True):
     graph = graph or folder
     paths = [folder / f"{name}.parquet" for name in ("queries", "answers", "published")]
     split_answers(graph / "graph.npz", paths[0], paths[1], split)
     audit_queries(
-        *([path] for path in paths),
+        *([path] for path in paths[:2]),
+        paths[2:] if is_published else [],
         graph / "graph.npz",
         graph / "entities.tsv",
         graph / "relations.tsv",
@@ -129,6 +131,50 @@ def test_degenerate_queries_are_counted(tmp_path):
     assert found["degenerate"]["idle_negations"] == 1
 
 
+def test_hard_answers_are_counted_by_what_must_be_predicted(tmp_path):
+    # From 0 by two likes: 3 by one missing link, the first or the second; 4 takes both.
+    write_small_graph(
+        tmp_path,
+        [(0, 0, 1), (2, 0, 3)],
+        test=[(1, 0, 3), (0, 0, 2), (0, 0, 5), (5, 0, 4)],
+    )
+    found = audit_of(tmp_path, "2p", ("e", ("r", "r")), [(0, (0, 0))], easy=[set()], hard=[{3, 4}])
+    assert found["reductions"] == {
+        "links": {"1": 1, "2": 1},
+        "classes": {"1p": 1, "2p": 1, "none": 0},
+        "subsets": {"1 or 2": 1, "1+2": 1},
+    }
+
+
+def test_an_answer_in_no_class_and_a_shape_without_classes_are_told(tmp_path):
+    write_small_graph(tmp_path, [(1, 2, 4)], test=[(0, 0, 3)])
+    structure = (ONE, ONE, ("u",))
+    query = ((0, (0,)), (1, (2,)), (-1,))
+    found = audit_of(tmp_path, "2u", structure, [query], easy=[{4}], hard=[{3}])["reductions"]
+    assert found["classes"] == {"2u": 0, "none": 1}
+    assert found["subsets"] == {"1": 1}
+    found = audit_of(tmp_path, "1p", ONE, [(0, (0,))], easy=[set()], hard=[{3}])["reductions"]
+    assert found["classes"] is None
+
+
+def test_sampled_queries_are_audited_without_a_verdict(tmp_path):
+    write_small_graph(tmp_path, [(0, 0, 3)], test=[(0, 0, 5)])
+    audit_of(tmp_path, "1p", ONE, [(0, (0,))], easy=[{3}], hard=[{5}])
+    found = audited(tmp_path, is_published=False)
+    assert found["queries"] == 1
+    assert not {"clean", "differing", "unverified"} & found.keys()
+    assert not {"differing", "how", "sets"} & found["shapes"]["1p"].keys()
+    assert found["shapes"]["1p"]["sizes"]["hard"]["largest"] == 1
+
+
+def test_a_bound_is_told_from_a_tail_that_ends_by_itself():
+    bounded = np.minimum(np.arange(1, 151), 100)
+    assert implied_cap(bounded[bounded <= 100]) == 100
+    assert implied_cap(np.array([*range(1, 80), 85, 91, 100])) is None
+    assert implied_cap(np.arange(1, 31)) is None
+    assert implied_cap(np.empty(0, np.int64)) is None
+
+
 def built(data, tmp_path_factory, name, folder, files=None):
     target = tmp_path_factory.mktemp(name)
     entry = {**GRAPHS[name], "source": {"kind": "path", "folder": str(data / folder)}}
@@ -161,6 +207,10 @@ def test_wn18rr_qa_is_clean_and_has_its_known_totals(data, tmp_path, tmp_path_fa
     found = published_audit(tmp_path, graph, "wn18rr-qa-test", folder)
     assert found["clean"]
     assert found["queries"] == 18_356
+    links = {shape: one["reductions"]["links"] for shape, one in found["shapes"].items()}
+    assert links["pi"] == {"1": 2341, "2": 1373, "3": 48}
+    assert links["up"] == {"1": 7775, "2": 67}
+    assert found["caps"] == {"easy": None, "hard": None, "retracted": None}
     manifest = json.loads((data / "manifest.json").read_text(encoding="utf-8"))
     golden = next(e for e in manifest["entries"] if e["name"] == "wn18rr-qa-test")["golden"]
     for shape, known in golden.items():

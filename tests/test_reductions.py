@@ -7,13 +7,20 @@ from hypothesis import strategies as st
 
 import reference_answers
 from clqa.adjacencies import split_view
-from clqa.answers import answer_sets, missing_links
+from clqa.answers import answer_sets, missing_links, split_answers
 from clqa.errors import InputError
 from clqa.formulas import parse, symbols
 from clqa.graphs import FULL, OBSERVED
 from clqa.markings import MOST_ATOMS, marking_families, marking_plan
 from clqa.plans import plan
-from clqa.reductions import fewest, minimal, minimal_missing_subsets
+from clqa.reduction_classes import NO_CLASS, RELEASED, released_classes
+from clqa.reductions import (
+    answer_reductions,
+    fewest,
+    minimal,
+    minimal_missing_subsets,
+    subset_names,
+)
 from strategies import edges, formulas, graphs, groundings, values_of
 from test_answers import FORK, TWO_HOPS, graph_of
 
@@ -103,3 +110,36 @@ def test_more_atoms_than_a_word_can_tell_apart_are_refused():
     text = "&".join(f"r{i}(s{i},f)" for i in range(MOST_ATOMS + 1))
     with pytest.raises(InputError, match="7 positive atoms"):
         marking_plan(parse(text))
+
+
+@settings(max_examples=20, deadline=None)
+@given(st.data())
+@pytest.mark.parametrize("text", [*RELEASED, "r1(s1,f)", "r1(s1,e1)&!r2(e1,f)&r3(s2,f)"])
+def test_the_reductions_of_answers_are_those_of_their_definitions(text, data):
+    graph, formula = data.draw(graphs()), parse(text)
+    rows = (split_view(graph, "test"), *data.draw(groundings(formula)))
+    hard = split_answers(plan(formula), *rows).hard
+    found = answer_reductions(formula, *rows, hard)
+    assert found.links.tolist() == missing_links(plan(formula), *rows, hard).tolist()
+    assert found.subsets.tolist() == minimal_missing_subsets(formula, *rows, hard).tolist()
+    if text in RELEASED:
+        assert found.classes.tolist() == released_classes(formula, *rows, hard).tolist()
+    else:
+        assert set(found.classes) <= {NO_CLASS}
+
+
+def test_links_are_known_where_there_are_too_many_atoms_for_markings():
+    n_atoms = MOST_ATOMS + 1
+    formula = parse("&".join(f"r{i}(s{i},f)" for i in range(n_atoms)))
+    graph = graph_of(3, n_atoms, train=[[0, r, 2] for r in range(5)], valid=[[0, 5, 2], [0, 6, 2]])
+    rows = (split_view(graph, "valid"), [[0] * n_atoms], [list(range(n_atoms))])
+    found = answer_reductions(formula, *rows, split_answers(plan(formula), *rows).hard)
+    assert [part.tolist() for part in found] == [[2], [0], [NO_CLASS]]
+
+
+@pytest.mark.parametrize(
+    ("subsets", "name"),
+    [([0b01], "1"), ([0b10, 0b01], "1 or 2"), ([0b110, 0b001], "1 or 2+3"), ([], "?")],
+)
+def test_minimal_sets_are_named_by_the_places_of_their_atoms(subsets, name):
+    assert list(subset_names(np.array([sum(1 << m for m in subsets)], np.uint64))) == [name]

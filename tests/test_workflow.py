@@ -97,6 +97,7 @@ def finished(tmp_path_factory) -> Path:
         "split_answers": 4,
         "predict_oracle": 2,
         "predict_answers": 8,
+        "audit_queries": 1,
         **ALL_MODELS,
     }
     return folder
@@ -153,6 +154,7 @@ def test_every_job_has_a_log(finished):
         "predict_oracle",
         "rank_answers",
         "score_answers",
+        "audit_queries",
         "assemble_report",
     }
 
@@ -219,6 +221,7 @@ def test_a_changed_formula_reruns_its_shard_only(folder):
     assert planned(folder) == {
         "sample_queries": 2,
         "split_answers": 2,
+        "audit_queries": 1,
         "predict_oracle": 1,
         "predict_answers": 4,
         "rank_answers": 5,

@@ -24,6 +24,9 @@ COLUMNS = (
     "max",
 )
 QUANTILES = (0, 0.1, 0.5, 0.9, 1)
+# A bound is told by sizes that are common right up to the largest: at least half of the numbers in
+# the last tenth occur, of which there must be this many. A tail that ends by itself is sparse.
+_FEWEST_SIZES = 6
 
 
 def answer_sizes(
@@ -60,6 +63,27 @@ def answers_hash(paths: Iterable[str | os.PathLike]) -> str:
     """Hash of the query set whose answers lie in these shards."""
     tables = (read_table(path, ANSWERS, columns=["query_id"])[0] for path in paths)
     return set_hash(name for table in tables for name in table["query_id"].to_pylist())
+
+
+def size_summary(lengths: np.ndarray) -> dict:
+    """The largest set, how many queries have one as large, and the mean; None of no queries."""
+    if not len(lengths):
+        return {"largest": None, "as_large": 0, "mean": None}
+    largest = int(lengths.max())
+    return {
+        "largest": largest,
+        "as_large": int((lengths == largest).sum()),
+        "mean": float(lengths.mean()),
+    }
+
+
+def implied_cap(lengths: np.ndarray) -> int | None:
+    """The bound on the size of a set that queries seem to have been chosen by, if any."""
+    largest = int(lengths.max(initial=0))
+    sizes = np.arange(largest - largest // 10, largest + 1)
+    if len(sizes) < _FEWEST_SIZES or np.isin(sizes, lengths).mean() < 0.5:
+        return None
+    return largest
 
 
 def size_rows(queries: str, sizes: dict[str, dict[str, np.ndarray]]) -> Iterator[tuple]:

@@ -1,4 +1,4 @@
-"""Published answers held against recomputed ones."""
+"""Queries audited: what their answers are like, and published ones against recomputed ones."""
 
 from collections.abc import Callable
 from typing import NamedTuple
@@ -6,8 +6,9 @@ from typing import NamedTuple
 import numpy as np
 
 from clqa.adjacencies import View, graph_view
+from clqa.answer_sizes import size_summary
 from clqa.answers import SplitAnswers, answer_sets, split_answers
-from clqa.degeneracies import has_idle_negation, makes_round_trip, repeats_branches
+from clqa.degeneracies import degenerate_counts
 from clqa.formulas import Formula, symbols
 from clqa.graphs import Graph
 from clqa.plans import plan
@@ -16,6 +17,7 @@ from clqa.query_sets import Answers, Queries
 from clqa.ragged import Ragged
 from clqa.ragged_sets import is_shared, merged, reordered, row_numbers, selected
 from clqa.readings import other_reading
+from clqa.reductions import reduction_counts
 
 SHOWN = 5  # queries and answers spelt out
 
@@ -57,7 +59,7 @@ def audit_shape(
     formula: Formula,
     queries: Queries,
     found: Answers,
-    published: dict[str, Ragged],
+    published: dict[str, Ragged] | None,
 ) -> dict:
     """The findings on one shape, ready for JSON.
 
@@ -66,10 +68,30 @@ def audit_shape(
     found : Answers
         Recomputed, of the same queries in the same order.
     published : dict of Ragged
-        By the names of `SETS`, as far as there are any.
+        By the names of `SETS`, as far as there are any; None for queries that were sampled.
     """
     n_ids = ground.graph.n_entities
     own = recomputed(found, n_ids)
+    findings = {
+        "queries": len(queries.query_ids),
+        "degenerate": degenerate_counts(
+            formula,
+            queries,
+            ground.view,
+            ground.graph.inverse,
+            {name: rows.lengths() for name, rows in own.items()},
+        ),
+        "sizes": {name: size_summary(rows.lengths()) for name, rows in own.items()},
+        "reductions": reduction_counts(formula, found),
+    }
+    if published is not None:
+        findings |= _comparison(ground, formula, queries, own, published)
+    return findings
+
+
+def _comparison(ground, formula, queries, own, published) -> dict:
+    """Where the published sets are not the recomputed ones."""
+    n_ids = ground.graph.n_entities
     differences = {
         name: difference(published[name], own[name], n_ids) for name in SETS if name in published
     }
@@ -78,7 +100,6 @@ def audit_shape(
         differing |= one.rows()
     checked = {"full"} & {name if name != "easy" else "full" for name in published}
     return {
-        "queries": len(queries.query_ids),
         "published": sorted(published),
         "unverified": sorted({"full", "hard"} - checked - {*published}),
         "differing": int(differing.sum()),
@@ -87,13 +108,6 @@ def audit_shape(
         },
         "how": _how(ground, formula, queries, own, published, differences, differing),
         "examples": _examples(ground.labels, queries, differences, differing),
-        "degenerate": _degenerate(ground, formula, queries, own),
-        "sizes": {name: _sizes(rows) for name, rows in own.items()},
-        "links": {
-            str(number): int(count)
-            for number, count in zip(*np.unique(found.links, return_counts=True), strict=True)
-        },
-        "one_link_share": float((found.links == 1).mean()) if len(found.links) else None,
     }
 
 
@@ -224,34 +238,3 @@ def _examples(labels: Labels, queries: Queries, differences: dict, differing) ->
 
 def _spelt(labels: Labels, ids: np.ndarray) -> dict:
     return {"answers": len(ids), "first": labels.entities(ids[:SHOWN])}
-
-
-def _degenerate(ground, formula, queries, own) -> dict[str, int]:
-    steps, inverse = plan(formula), ground.graph.inverse
-    anchors, relations = queries.anchors, queries.relations
-    masks = {
-        "duplicate_branches": repeats_branches(formula, anchors, relations),
-        "round_trips_in_a_chain": makes_round_trip(formula, relations, inverse, in_chain=True),
-        "round_trips": makes_round_trip(formula, relations, inverse, in_chain=False),
-        "idle_negations": has_idle_negation(
-            steps, ground.view, anchors, relations, own["full"].lengths()
-        ),
-        "without_hard_answers": own["hard"].lengths() == 0,
-        "without_easy_answers": own["easy"].lengths() == 0,
-    }
-    counts = {name: int(mask.sum()) for name, mask in masks.items()}
-    repeated = len(queries.query_ids) - len(set(queries.query_ids))
-    return counts | {"same_query_again": repeated}
-
-
-def _sizes(rows: Ragged) -> dict:
-    """The largest set, how many queries have one as large (a pile tells a cap), and the mean."""
-    lengths = rows.lengths()
-    if not len(lengths):
-        return {"largest": None, "as_large": 0, "mean": None}
-    largest = int(lengths.max())
-    return {
-        "largest": largest,
-        "as_large": int((lengths == largest).sum()),
-        "mean": float(lengths.mean()),
-    }

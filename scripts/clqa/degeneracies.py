@@ -1,6 +1,6 @@
 """Queries that ask less than their shape says: repeated branches, round trips, idle negations."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 import numpy as np
 
@@ -9,7 +9,32 @@ from clqa.answers import answer_sets
 from clqa.canonical_forms import canonical
 from clqa.formulas import Formula
 from clqa.plans import Plan, plan
+from clqa.query_sets import Queries
 from clqa.trees import Intersect, Node, Project, Unite, walk
+
+
+def degenerate_counts(
+    formula: Formula,
+    queries: Queries,
+    view: View,
+    inverse: np.ndarray,
+    n_answers: Mapping[str, np.ndarray],
+) -> dict[str, int]:
+    """Number of degenerate queries of each kind; `n_answers` by set: easy, hard, full."""
+    anchors, relations = queries.anchors, queries.relations
+    masks = {
+        "duplicate_branches": repeats_branches(formula, anchors, relations),
+        "round_trips_in_a_chain": makes_round_trip(formula, relations, inverse, in_chain=True),
+        "round_trips": makes_round_trip(formula, relations, inverse, in_chain=False),
+        "idle_negations": has_idle_negation(
+            plan(formula), view, anchors, relations, n_answers["full"]
+        ),
+        "without_hard_answers": n_answers["hard"] == 0,
+        "without_easy_answers": n_answers["easy"] == 0,
+    }
+    counts = {name: int(mask.sum()) for name, mask in masks.items()}
+    repeated = len(queries.query_ids) - len(set(queries.query_ids))
+    return counts | {"same_query_again": repeated}
 
 
 def repeats_branches(formula: Formula, anchors: np.ndarray, relations: np.ndarray) -> np.ndarray:

@@ -109,12 +109,12 @@ def readable(table: Inventory) -> Inventory:
     return Inventory(tuple(name.replace("_", " ") for name in table.columns), rows)
 
 
-def without_zeros(table: Inventory) -> Inventory:
-    """The table without columns in which every number is 0."""
+def without_zeros(table: Inventory, keep: int = 2 + len(SAMPLING_COLUMNS)) -> Inventory:
+    """The table without columns in which every number is 0, except the first ones."""
     kept = [
         place
         for place in range(len(table.columns))
-        if any(row[place] != 0 for row in table.rows) or place < 2 + len(SAMPLING_COLUMNS)
+        if any(row[place] != 0 for row in table.rows) or place < keep
     ]
     rows = [tuple(row[place] for place in kept) for row in table.rows]
     return Inventory(tuple(table.columns[place] for place in kept), rows)

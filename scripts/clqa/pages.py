@@ -13,10 +13,12 @@ from markupsafe import Markup
 
 from clqa.answer_sizes import COLUMNS as SIZE_COLUMNS
 from clqa.answer_sizes import SETS, size_rows
+from clqa.audit_tables import AuditView
 from clqa.figures import Series, dot_figure
 from clqa.files import replacing
 from clqa.fingerprints import FIELDS
 from clqa.inventories import Inventory, readable, shortfalls, without_zeros
+from clqa.reference_tables import Comparison
 from clqa.roundings import STATEMENT, points
 from clqa.scopes import Column, Scope, counts, is_share, metric_name, shape_columns, strata
 from clqa.wide_tables import (
@@ -50,6 +52,9 @@ class Section(NamedTuple):
         Rows of `clqa.answer_sizes.COLUMNS`.
     figure, size_figure : str
         `<svg>` elements, ready for the page.
+    audit : AuditView
+    references : list of Comparison
+        Published results, if any are known of these queries.
     """
 
     queries: str
@@ -62,6 +67,8 @@ class Section(NamedTuple):
     sizes: list[tuple]
     figure: Markup
     size_figure: Markup
+    audit: AuditView
+    references: list[Comparison]
 
     @property
     def totals(self) -> tuple[int, int]:
@@ -89,6 +96,8 @@ def section(
     entry: dict,
     metrics: Iterable[str],
     sizes: Mapping[str, Mapping[str, np.ndarray]],
+    audit: AuditView,
+    references: list[Comparison],
 ) -> Section:
     """Tables and figures of a query set; `entry` is from the catalogue, the metrics the run's."""
     statistics = list(size_rows(scope.queries, sizes))
@@ -108,6 +117,8 @@ def section(
         sizes=statistics,
         figure=Markup(score_figure(scope)),
         size_figure=Markup(size_figure(scope, statistics)),
+        audit=audit,
+        references=references,
     )
 
 

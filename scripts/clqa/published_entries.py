@@ -31,6 +31,8 @@ OF_SHAPES = ("efo-1", "efok-json")
 SHAPE = "{shape}"
 # Keys that only entries of a layout have.
 OPTIONS = {"efo-1": ("form",), "neutral": ("fields",)}
+# Optional keys on which it depends what is read of the files.
+READING = ("filter", "form", "fields")
 _ROLE = re.compile(r"[A-Za-z0-9][\w.+-]*")
 
 

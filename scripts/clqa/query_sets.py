@@ -19,6 +19,8 @@ from clqa.ragged import Ragged, is_ascending
 from clqa.tables import Contents, read_table, write_table
 
 _ID_LENGTH = 20
+# Columns with a value for each hard answer, and the value that says that it is not known.
+PER_ANSWER = {"links": np.uint8(0), "subsets": np.uint64(0), "classes": np.int8(-1)}
 # What a query set's tables say of it, from `describe_queries` on.
 ORIGIN = {
     "graph": str,
@@ -44,7 +46,7 @@ ANSWERS = Contents(
     columns={
         "query_id": "text",
         "shape": "text",
-        **dict.fromkeys(("easy", "hard", "retracted", "links"), _LISTS),
+        **dict.fromkeys(("easy", "hard", "retracted", *PER_ANSWER), _LISTS),
     },
     metadata={**ORIGIN, "observed": list, "full": list},
 )
@@ -82,6 +84,8 @@ class Answers(NamedTuple):
         See `clqa.answers.SplitAnswers`.
     links : (len(hard.values),) uint8
         Smallest number of missing links for each hard answer.
+    subsets, classes : (len(hard.values),) uint64 and int8, optional
+        See `clqa.reductions.Reductions`; as for an unknown shape where they are not given.
     """
 
     query_ids: np.ndarray
@@ -89,6 +93,8 @@ class Answers(NamedTuple):
     hard: Ragged
     retracted: Ragged
     links: np.ndarray
+    subsets: np.ndarray | None = None
+    classes: np.ndarray | None = None
 
 
 class QueryTable(NamedTuple):
@@ -252,14 +258,14 @@ def write_answers(
     queries_metadata: dict,
     candidates: np.ndarray | None = None,
 ) -> None:
-    """Write answers as Parquet: query_id, shape, easy, hard, retracted, links."""
+    """Write answers as Parquet: query_id, shape, easy, hard, retracted, and `PER_ANSWER`."""
     columns = {
         name: _concatenated(_ragged_column(getattr(batch, name)) for batch in shapes.values())
         for name in ("easy", "hard", "retracted")
     }
-    columns["links"] = _concatenated(
-        _ragged_column(Ragged(batch.hard.offsets, batch.links)) for batch in shapes.values()
-    )
+    for name, unknown in PER_ANSWER.items():
+        parts = (_per_answer(batch, name, unknown) for batch in shapes.values())
+        columns[name] = _concatenated(parts)
     table = pa.table({"query_id": _joined_ids(shapes), "shape": _shape_column(shapes), **columns})
     about = described(candidates, queries_metadata["n_entities"])
     write_table(path, table, {**queries_metadata, **about})
@@ -279,13 +285,9 @@ def read_answers(path: str | os.PathLike) -> AnswerTable:
     for shape, rows in _by_shape(path, table, metadata, ANSWERS):
         with _as_damage(path, shape, ANSWERS):
             sets = [_answers(rows, name, metadata) for name in ("easy", "hard", "retracted")]
-            links = _read_ragged(rows, "links")
-            if not np.array_equal(links.offsets, sets[1].offsets):
-                raise ValueError("expected one number of links for each hard answer")
-            _check_ids("links", links, 1 << 8)
-            shapes[shape] = Answers(
-                rows["query_id"].to_numpy(zero_copy_only=False), *sets, links=links.values
-            )
+            about = {name: _values_of(rows, name, sets[1]) for name in PER_ANSWER}
+            query_ids = rows["query_id"].to_numpy(zero_copy_only=False)
+            shapes[shape] = Answers(query_ids, *sets, **about)
     return AnswerTable(shapes, metadata, candidates)
 
 
@@ -295,6 +297,21 @@ def _answers(rows: pa.Table, name: str, metadata: dict) -> Ragged:
     if not is_ascending(found):
         raise ValueError(f"the ids in {name} do not ascend within a row")
     return found._replace(values=found.values.astype(np.int32, copy=False))
+
+
+def _values_of(rows: pa.Table, name: str, hard: Ragged) -> np.ndarray:
+    """The values of the hard answers in a column of lists."""
+    found, kind = _read_ragged(rows, name), PER_ANSWER[name].dtype
+    if not np.array_equal(found.offsets, hard.offsets) or found.values.dtype != kind:
+        raise ValueError(f"expected {name}, {kind}, with a number for each hard answer")
+    return found.values
+
+
+def _per_answer(batch: Answers, name: str, unknown: np.generic) -> pa.Array:
+    values = getattr(batch, name)
+    if values is None:
+        values = np.full(len(batch.hard.values), unknown)
+    return _ragged_column(Ragged(batch.hard.offsets, values))
 
 
 def _check_ids(name: str, ids: Ragged, bound: int) -> None:

@@ -99,10 +99,18 @@ def class_table(formula: Formula) -> ClassTable:
     InputError
         If the release has no classes for the shape.
     """
+    table = find_class_table(formula)
+    if table is None:
+        raise InputError(f"formula '{to_text(formula)}': the +H benchmarks have no classes for it")
+    return table
+
+
+def find_class_table(formula: Formula) -> ClassTable | None:
+    """The released classes of a shape, or none if the release has no such shape."""
     normal = negation_normal(formula)
     text, orders = canonical(normal)
     if text not in _tables():
-        raise InputError(f"formula '{to_text(formula)}': the +H benchmarks have no classes for it")
+        return None
     table_orders, classes = _tables()[text]
     conjoined = _conjoined(normal)
     # The column of the table's formula for each column of this one.

@@ -11,7 +11,7 @@ from clqa.graph_entries import complete_entry, local_files
 from clqa.methods import check_settings
 from clqa.metrics import metric
 from clqa.plans import GROUP_NAMES, plan
-from clqa.published_entries import OPTIONS, check_published
+from clqa.published_entries import READING, check_published
 from clqa.shards import shards, size
 
 KINDS = ("graphs", "query_sets", "shapes", "models")
@@ -70,7 +70,7 @@ class Run(NamedTuple):
         """How the published shapes of a shard are read."""
         entry = self.query_sets[queries]["published"]
         counts = {s: n for s, n in entry["counts"].items() if s in self.shards[queries][shard]}
-        used = ("layout", "on_bad_shape", "filter", *OPTIONS.get(entry["layout"], ()))
+        used = ("layout", "on_bad_shape", *READING)
         return {key: entry[key] for key in used if key in entry} | {"counts": counts}
 
     def asked_queries(self) -> list[str]:
@@ -84,7 +84,7 @@ class Run(NamedTuple):
             entry = dict(self.query_sets[name])
             if "published" in entry:
                 published = entry["published"]
-                kept = ("layout", "files", "counts", "on_bad_shape", "filter", "form", "fields")
+                kept = ("layout", "files", "counts", "on_bad_shape", "benchmark", *READING)
                 entry["published"] = {key: published[key] for key in kept if key in published}
                 del entry["sampling"]
             entries[name] = entry

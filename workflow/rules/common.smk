@@ -16,7 +16,7 @@ RUN = runs.read_run(
     folder=os.path.relpath(ROOT / "config"),
     methods={path.stem: path for path in sorted((SCRIPTS / "models").glob("[!_]*.py"))},
 )
-TEMPLATE = os.path.relpath(ROOT / "workflow" / "report" / "report.html.j2")
+WORKFLOW = os.path.relpath(ROOT / "workflow")
 SHARDS = sorted({shard for shards in RUN.shards.values() for shard in shards})
 ORACLES = [name for name, model in RUN.models.items() if model["method"] == "oracle"]
 PUBLISHED = RUN.published()

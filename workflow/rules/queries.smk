@@ -106,16 +106,16 @@ rule split_answers:
 
 
 rule audit_queries:
-    """Hold the published answers of {wildcards.queries} against those that its graph gives."""
+    """Look into {wildcards.queries}; hold published answers against those that the graph gives."""
     input:
         queries=lambda wildcards: each_shard(
-            rules.import_queries.output.queries, [wildcards.queries]
+            rules.sample_queries.output.queries, [wildcards.queries]
         ),
         answers=lambda wildcards: each_shard(
             rules.split_answers.output.answers, [wildcards.queries]
         ),
         published=lambda wildcards: each_shard(
-            rules.import_queries.output.published, [wildcards.queries]
+            rules.import_queries.output.published, RUN.published([wildcards.queries])
         ),
         graph=graph_of,
         entities=lambda wildcards: graph_of(wildcards, "entities"),
@@ -124,8 +124,6 @@ rule audit_queries:
         audit="results/audits/{queries}.json",
     log:
         "results/logs/audit_queries/{queries}.log",
-    wildcard_constraints:
-        queries=one_of(PUBLISHED),
     conda:
         "../../envs/clqa.yaml"
     resources:

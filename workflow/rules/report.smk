@@ -8,8 +8,10 @@ rule assemble_report:
         ),
         answers=each_shard(rules.split_answers.output.answers, RUN.settings["query_sets"]),
         samplings=each_shard(rules.sample_queries.output.report, RUN.settings["query_sets"]),
+        audits=expand(rules.audit_queries.output.audit, queries=RUN.settings["query_sets"]),
         summaries=expand(rules.build_graph.output.summary, graph=RUN.asked_graphs()),
-        template=TEMPLATE,
+        references=f"{WORKFLOW}/resources/references.yaml",
+        template=f"{WORKFLOW}/report/report.html.j2",
     output:
         metrics=report(
             "results/runs/{run}/metrics.tsv",

@@ -1,0 +1,124 @@
+"""Published results beside those of a run, where both are of the same queries."""
+
+import pytest
+
+from assemble_report import assemble_report
+from clqa.configs import read_yaml
+from clqa.keyed_tables import read_keyed_table
+from clqa.reference_tables import comparisons
+from clqa.references import REFERENCES, read_references
+from clqa.reports import metric_rows as rows_of
+from clqa.reports import read_scores
+from clqa.scopes import scope_of
+from conftest import ROOT
+from synthetic_runs import configuration, write_run
+
+SHAPES = ("1p", "2p", "2i", "2u", "2in", "pni")
+KEYS = ("queries", "set", "metric", "ties", "filter", "group", "shape", "model", "source")
+
+
+def entry(**changes):
+    published = {"layout": "beta-e", "files": {}, "counts": {}, "benchmark": "BetaE"}
+    about = {"graph": "FB15k-237", "split": "test", "published": published, "seed": 0}
+    return {**about, **changes}
+
+
+@pytest.fixture(scope="module")
+def scope(tmp_path_factory):
+    run = configuration()
+    given = write_run(tmp_path_factory.mktemp("results"), run)
+    scores = [
+        read_scores(path, *name, "FB15k-237", run["shapes"])
+        for name, path in given["paths_to_scores"].items()
+    ]
+    rows = [row for one in scores for row in rows_of(one, "small")]
+    return scope_of("toy-test", run, scores, rows)
+
+
+def cell(found, line, column):
+    names = [one.name for one in found.columns]
+    return next(one for one in found.lines if one.model == line).cells[names.index(column)]
+
+
+def test_only_the_same_benchmark_graph_and_split_are_set_beside(scope):
+    assert [c.name for c in comparisons(scope, entry(), REFERENCES)] == ["betae-fb15k-237"]
+    for change in ({"graph": "FB15k"}, {"split": "valid"}, {"published": {}}):
+        names = [c.name for c in comparisons(scope, entry(**change), REFERENCES)]
+        assert "betae-fb15k-237" not in names
+    sampled = {"graph": "FB15k-237", "split": "test", "sampling": {}}
+    assert comparisons(scope, sampled, REFERENCES) == []
+
+
+def test_tables_of_several_metrics_of_one_benchmark_all_count(scope):
+    published = entry()["published"] | {"benchmark": "Query2Box"}
+    names = [c.name for c in comparisons(scope, entry(published=published), REFERENCES)]
+    assert names == ["query2box-fb15k-237-hits@3", "query2box-fb15k-237-mrr"]
+
+
+def test_a_published_value_stands_beside_that_of_the_run(scope):
+    (found,) = comparisons(scope, entry(), REFERENCES)
+    assert cell(found, "QTO", "2p").text == "21.4"
+    assert "primary source" in cell(found, "QTO", "2p").title
+    assert cell(found, "oracle", "2p").text == "100.0"
+    assert cell(found, "FIT", "pni").title == "not published"
+
+
+def test_an_average_that_is_not_the_mean_is_marked(scope):
+    (found,) = comparisons(scope, entry(), REFERENCES)
+    printed, mean = (cell(found, "BetaE", f"negation {kind}") for kind in ("printed", "mean"))
+    assert (printed.text, mean.text) == ("5.4", "5.48")
+    assert printed.is_suspect
+    assert "truncated" in printed.title
+    assert not cell(found, "ConE", "negation printed").is_suspect
+
+
+def test_a_run_without_all_shapes_has_no_mean_and_is_told(scope):
+    (found,) = comparisons(scope, entry(), REFERENCES)
+    assert cell(found, "oracle", "EPFO mean").value is None
+    assert any("no 3p, 3i, pi, ip, up" in text for text in found.differences)
+    assert any("pessimistic ties" in text for text in found.differences)
+
+
+def test_another_filter_than_the_published_one_is_told(scope):
+    published = entry()["published"] | {"benchmark": "+H"}
+    (found,) = comparisons(scope, entry(published=published), REFERENCES)
+    assert any("plus-h-corrected; this run has observed-and-full" in t for t in found.differences)
+
+
+def test_the_report_and_its_tables_hold_the_comparison(tmp_path):
+    given = write_run(tmp_path)
+    given["query_sets"]["toy-test"] = entry()
+    assemble_report(**given)
+    table = read_keyed_table(given["path_to_tables"] / "references.tsv", KEYS)
+    row = table.rows["toy-test", "betae-fb15k-237", "mrr", "", "observed-and-full", "negation", "",
+                     "BetaE", "published"]  # fmt: skip
+    value, printed, recomputed, verdict, tag, note = row
+    assert (value, printed, verdict, tag, note) == ("0.054", "5.4", "truncated", "M", "")
+    assert float(recomputed) == pytest.approx(0.0548)
+    sources = {key[-1] for key in table.rows}
+    assert sources == {"published", "run"}
+    assert "MRR published for the test queries of BetaE on FB15k-237" in page_of(given)
+
+
+def test_a_run_on_other_queries_has_one_line_and_no_table(tmp_path):
+    given = write_run(tmp_path)
+    assemble_report(**given)
+    table = (given["path_to_tables"] / "references.tsv").read_text()
+    assert len(table.splitlines()) == 1
+    assert page_of(given).count("None are known of these queries.") == 1
+
+
+def page_of(given):
+    return given["path_to_report"].read_text()
+
+
+def test_every_benchmark_of_the_catalogue_has_published_results():
+    known = {one.queries for one in read_references()}
+    catalogue = read_yaml(ROOT / "config" / "query_sets.yaml").values()
+    named = {
+        one["published"]["benchmark"]
+        for one in catalogue
+        if "benchmark" in one.get("published", {})
+    }
+    assert named
+    assert named <= known
