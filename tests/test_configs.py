@@ -338,6 +338,56 @@ def test_the_default_run_has_every_embedded_graph_and_its_valid_partner():
     }
 
 
+NAMED = [path for path in sorted((ROOT / "config").glob("*.yaml")) if "name" in read_yaml(path)]
+
+
+@pytest.mark.parametrize("path", NAMED, ids=lambda path: path.stem)
+def test_named_runs_ask_for_what_there_is(path):
+    run = run_with([path], **read_yaml(path))
+    assert run.settings["name"] == path.stem.replace("config", "default")
+    asked = run.asked_queries()
+    assert {run.query_sets[name]["graph"] for name in asked} <= run.graphs.keys()
+    for name in run.published(asked):
+        wanted = set(run.settings["shapes"]) & set(run.query_sets[name]["shapes"])
+        assert wanted == {shape for shapes in run.shards[name].values() for shape in shapes}
+
+
+def test_plus_h_evaluates_both_filters_of_the_release():
+    run = run_with([ROOT / "config" / "plus-h.yaml"], **read_yaml(ROOT / "config" / "plus-h.yaml"))
+    filters = {name: run.reading(name, "2in")["filter"] for name in run.settings["query_sets"]}
+    assert filters == {
+        "fb15k-237-plus-h-test": "corrected",
+        "fb15k-237-plus-h-test-released": "released",
+        "nell995-plus-h-test": "corrected",
+        "nell995-plus-h-test-released": "released",
+        "icews18-plus-h-test": "corrected",
+    }
+
+
+@pytest.mark.parametrize(
+    ("change", "expected"),
+    [
+        ("layout: beta-e, filter: released", "published.filter: only the layout plus-h has two"),
+        ("layout: plus-h, filter: real", "published.filter: unknown value real"),
+        ("layout: plus-h", "published.files.easy is missing"),
+        ("layout: plus-h", None),
+    ],
+)
+def test_keys_of_the_plus_h_layout_are_checked(tmp_path, change, expected):
+    files = "queries: q.pkl, easy: e.pkl, hard: h.pkl, reductions: folder"
+    if expected and "missing" in expected:
+        files = "queries: q.pkl, hard: h.pkl"
+    if expected and "beta-e" in change:
+        files = "queries: q.pkl"
+    expected = expected or "published.files.reductions: a folder, which ends in /, is for reduct"
+    text = (
+        "mine:\n  graph: umls\n  split: test\n  published:\n"
+        f"    {{ {change}, source: {{ kind: path, folder: . }}, files: {{ {files} }} }}\n"
+    )
+    yaml_file(tmp_path, text, "query_sets.yaml")
+    assert expected in refusal(lambda: run_with(catalogues=[str(tmp_path)]))
+
+
 # Shards
 
 

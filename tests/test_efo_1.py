@@ -20,6 +20,7 @@ from clqa.published_entries import ROLES, check_published
 from clqa.published_sets import read_published
 from clqa.query_sets import read_answers, read_queries
 from clqa.releases import READERS
+from clqa.runs import read_run
 from conftest import ROOT
 from published_files import imported, write_small_graph
 from split_answers import split_answers
@@ -398,3 +399,20 @@ def test_shapes_have_to_be_listed_to_stand_for_files():
     del entry["shapes"]
     with pytest.raises(InputError, match="the query set has no list of shapes"):
         check_published("mine", entry)
+
+
+def test_a_run_hands_the_options_of_a_layout_to_its_import(tmp_path):
+    source = "source: { kind: path, folder: . }"
+    (tmp_path / "query_sets.yaml").write_text(
+        "lines: { graph: umls, split: test, published: { layout: neutral, fields: labels, "
+        f"files: {{ queries: own.jsonl }}, {source} }} }}\n"
+        "types: { graph: umls, split: test, shapes: [1p], published: { layout: efo-1, form: DNF, "
+        f'files: {{ "{{shape}}": "{{shape}}.csv" }}, {source} }} }}\n'
+    )
+    config = read_yaml(ROOT / "config/config.yaml") | {"catalogues": [str(tmp_path)]}
+    methods = {path.stem: path for path in (ROOT / "scripts/models").glob("[!_]*.py")}
+    run = read_run(config, [ROOT / "config/config.yaml"], str(ROOT / "config"), methods)
+    shard = next(iter(run.shards["lines"]))
+    assert run.reading("lines", shard)["fields"] == "labels"
+    assert run.reading("types", next(iter(run.shards["types"])))["form"] == "DNF"
+    assert run.local_queries("types") == [(tmp_path / "1p.csv").as_posix()]

@@ -5,9 +5,11 @@ import json
 import pytest
 
 from clqa.errors import InputError
+from clqa.formulas import parse
 from clqa.layouts.efok_json import _tuples
 from clqa.published_sets import read_published
 from clqa.query_sets import read_answers, read_queries
+from clqa.readings import binds_under_negation
 from published_files import ENTITIES, RELATIONS, imported, write_small_graph
 from split_answers import split_answers
 
@@ -223,3 +225,25 @@ def test_a_file_that_is_a_shapes_own_must_have_its_queries(small):
     shapes = {"type0000": "r1(s1,e1)&r2(e1,f)"}
     text = refusal(small, write(small, type0000=ONE), shapes)
     assert "type0000: its queries are of r1(s1,f), not of r1(s1,e1)&r2(e1,f)" in text
+
+
+def test_a_variable_that_only_a_negation_speaks_of_is_refused(small):
+    # Some e1 has no edge to f1 (this layout); that none has one is what the formula says here.
+    text = "(r1(s1,f1))&(!r2(e1,f1))"
+    query = [{"s1": 0, "r1": 0, "r2": 2}, {"f1": [[3]]}, {"f1": [[5]]}]
+    found = refusal(small, write(small, type0002={text: [query]}), {"own": text})
+    assert "own: formula 'r1(s1,f1)&!r2(e1,f1)' has an existential variable that only" in found
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("!(r1(s1,e1)&r2(e1,f))&r3(s2,f)", True),
+        ("r1(s1,e1)&!r2(e1,f)&r3(s2,f)", False),
+        ("!(!r1(s1,e1)&!r2(s2,e1))&r3(e1,f)", False),
+        ("r1(s1,f)&!(r2(s2,f)&(r3(s3,f)|r4(e1,f)))", True),
+        ("!!r1(e1,f)", True),
+    ],
+)
+def test_where_a_negation_binds_a_variable(text, expected):
+    assert binds_under_negation(parse(text)) == expected

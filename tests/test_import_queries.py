@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from clqa.errors import InputError
+from clqa.inventories import readable, sampling_table, without_zeros
 from clqa.published_sets import read_published
 from clqa.query_sets import read_queries
 from published_files import ENTITIES, RELATIONS, imported, write_pickles, write_small_graph
@@ -114,6 +115,11 @@ def test_a_bad_shape_can_be_skipped_and_the_report_says_so(small):
         1,
     )
     assert "expected -2" in report["2in"]["skipped"]
+    paths = {("toy", "all"): small / "report.json"}
+    table = sampling_table(paths, ["toy"], ["1p", "2in"])
+    reasons = [row[table.columns.index("skipped")] for row in table.rows]
+    assert reasons == ["", report["2in"]["skipped"]]
+    assert readable(without_zeros(table)).rows[1][-1] == reasons[1]
     assert "on_bad_shape: skip" in refusal_of_one(small, files)
 
 

@@ -199,6 +199,27 @@ def test_files_beneath_the_reductions_with_strange_names_are_passed_over(release
     assert set(read_classes(folder / "published.parquet")["2p"].names) == {"1p", "2p"}
 
 
+def test_all_answers_are_compared_only_where_all_queries_have_them(release):
+    folder, _ = release
+    path = benchmark(folder) / "test-query-reduction" / "2p" / "all" / "test-hard-answers.pkl"
+    content = pickle.loads(path.read_bytes())
+    content.pop(next(iter(content)))
+    dump(path, content)
+    run(folder, ["2p", "3p"])
+    published = read_published(folder / "published.parquet")
+    assert ["full" in published[shape] for shape in ("2p", "3p")] == [False, True]
+
+
+def test_what_an_archiver_adds_is_no_second_folder(release):
+    folder, _ = release
+    archive = zipped(folder)
+    inside = "iscqa-compl-benchmarks/new_benchmarks/FB15k-237+H/test-query-reduction/2p/1p"
+    with zipfile.ZipFile(archive, "a") as opened:
+        opened.writestr(f"__MACOSX/{inside}/._test-hard-answers.pkl", b"\0")
+    run(folder, ["2p"], source=archive)
+    assert set(read_classes(folder / "published.parquet")["2p"].names) == {"1p", "2p"}
+
+
 def break_class(content_of):
     """Change the class 2p of the shape 2p."""
 

@@ -257,21 +257,33 @@ toy-published:
   split: test
   shapes: [1p, 2p, 2i, 2in]
   published:
-    layout: beta-e
     source: { kind: path, folder: ../../out }
+    layout: """
+FILES = {
+    "beta-e": """beta-e
     files:
       entities: id2ent.pkl
       relations: id2rel.pkl
       queries: test-queries.pkl
       easy: test-easy-answers.pkl
       hard: test-hard-answers.pkl
-"""
+""",
+    "efok-json": """efok-json
+    files:
+      index: kgindex.json
+      type0000: test_type0000_EFOX_qaa.json
+      type0001: test_type0001_EFOX_qaa.json
+      type0002: test_type0002_EFOX_qaa.json
+      type0003: test_type0003_EFOX_qaa.json
+""",
+}
 
 
-def test_an_exported_query_set_is_imported_audited_and_scored_alike(folder):
-    command = ["scripts/export_queries.py", "toy-test", "--graph", "toy", "--layout", "beta-e"]
+@pytest.mark.parametrize("layout", FILES)
+def test_an_exported_query_set_is_imported_audited_and_scored_alike(folder, layout):
+    command = ["scripts/export_queries.py", "toy-test", "--graph", "toy", "--layout", layout]
     subprocess.run([sys.executable, *command, "--to", "out"], cwd=folder, check=True)
-    append(folder / "tests" / "toy" / "query_sets.yaml", PUBLISHED)
+    append(folder / "tests" / "toy" / "query_sets.yaml", PUBLISHED + FILES[layout])
     jobs = done(folder, "--config", "name=again", "query_sets=[toy-published]")
     assert jobs["download_queries"] == jobs["audit_queries"] == 1
     assert jobs["import_queries"] == jobs["split_answers"] == 2

@@ -17,7 +17,7 @@ def is_folder(item: Item) -> bool:
 
 
 def expanded(files: dict[str, Item], members: Iterable[str], place: object) -> dict[str, Item]:
-    """Items by role, with the files beneath a folder in its place.
+    """Items by role, with the pickles beneath a folder in its place.
 
     Their roles are the folder's and their path beneath it, without the ending, joined by dots:
     `reductions.2p.all.test-hard-answers`. Files with other names are passed over.
@@ -41,10 +41,8 @@ def expanded(files: dict[str, Item], members: Iterable[str], place: object) -> d
         if len({folder for folder, _, _ in beneath}) != 1:
             what = "fits several folders" if beneath else "no files beneath it"
             raise InputError(f"{place}: {item.name}: {what}, needed as {role}")
-        for _, rest, member in beneath:
-            parts = [*rest[:-1], rest[-1].removesuffix(".pkl")]
-            if rest[-1].endswith(".pkl") and all(map(_PART.fullmatch, parts)):
-                found[".".join([role, *parts])] = item._replace(name=member)
+        for _, names, member in beneath:
+            found[".".join([role, *names])] = item._replace(name=member)
     return found
 
 
@@ -57,13 +55,16 @@ def in_folder(files: dict[str, Item], folder: Path) -> dict[str, Item]:
 
 
 def _beneath(pattern: list[str], members: Iterable[str]) -> list[tuple[tuple, list[str], str]]:
-    """Folder, path in it and whole path of the members of the folders that fit a pattern."""
+    """Folder, names beneath it and whole path of the pickles in the folders that fit a pattern."""
     found = []
     for member in members:
-        parts = member.split("/")
+        if not member.endswith(".pkl"):
+            continue
+        parts = member.removesuffix(".pkl").split("/")
         for start in range(len(parts) - len(pattern)):
             end = start + len(pattern)
             if all(map(fnmatchcase, parts[start:end], pattern)):
-                found.append((tuple(parts[:end]), parts[end:], member))
+                if all(map(_PART.fullmatch, parts[end:])):
+                    found.append((tuple(parts[:end]), parts[end:], member))
                 break
     return found

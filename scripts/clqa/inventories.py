@@ -70,7 +70,8 @@ def sampling_table(
     Returns
     -------
     Inventory
-        A row per query set and shape; after the counts a column per reason of a rejection.
+        A row per query set and shape; after the counts a column per reason of a rejection, and,
+        if published shapes were skipped, one that says why.
     """
     counts = {
         (queries, shape): found
@@ -79,14 +80,16 @@ def sampling_table(
     }
     shapes = list(shapes)
     reasons = sorted({reason for found in counts.values() for reason in found["rejections"]})
+    skipped = ("skipped",) if any("skipped" in found for found in counts.values()) else ()
     rows = []
     for queries, shape in ((queries, shape) for queries in query_sets for shape in shapes):
         found = counts.get((queries, shape))
         if found is not None:
             numbers = (found[column] for column in SAMPLING_COLUMNS)
             refused = (found["rejections"].get(reason, 0) for reason in reasons)
-            rows.append((queries, shape, *numbers, *refused))
-    return Inventory(("queries", "shape", *SAMPLING_COLUMNS, *reasons), rows)
+            why = (found.get(column, "") for column in skipped)
+            rows.append((queries, shape, *numbers, *refused, *why))
+    return Inventory(("queries", "shape", *SAMPLING_COLUMNS, *reasons, *skipped), rows)
 
 
 def _sampling(path: str | os.PathLike) -> dict[str, dict]:

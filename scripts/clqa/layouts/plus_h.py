@@ -65,10 +65,10 @@ def read(
     def shape_of(shape: str, formula: Formula) -> Batch:
         of_shape = folders.get(canonical(formula)[0], {})
         found = source(shape, formula)
-        full = _full(found, of_shape.get(ALL, {}), shape)
-        if full is not None:
-            found = found._replace(sets={**found.sets, "full": full})
         made = batch(shape, found, formula, ids)
+        full = _full(found, of_shape.get(ALL, {}), shape, ids, made.sets["hard"])
+        if full is not None:
+            made = made._replace(sets={**made.sets, "full": full})
         classes = {name: one["hard"] for name, one in of_shape.items() if name != ALL}
         if not classes:
             return made
@@ -101,23 +101,24 @@ def _table(file: tuple[Path, str]) -> dict:
     return beta_e.table({"": file[0]}, {"": file[1]}, "")
 
 
-def _full(source: Source, files: Mapping[str, tuple[Path, str]], shape: str):
-    """All answers of each query, and the file that has them; None unless every query has some."""
+def _full(source: Source, files: dict, shape: str, ids: ReleaseIds, hard: Ragged) -> Ragged | None:
+    """All answers of each query; None unless the release has them for every hard answer."""
     if not {"easy", "hard"} <= files.keys():
         return None
-    easy, hard = _table(files["easy"]), _table(files["hard"])
-    lacking = sum(query not in hard for query in source.queries)
+    rows = [
+        _rows(source.queries, _table(files[kind]), files[kind][1], shape)
+        for kind in ("easy", "hard")
+    ]
+    both = [[*one, *other] for one, other in zip(*rows, strict=True)]
+    full = answer_rows(both, files["hard"][1], shape, source.queries, ids)
+    lacking = int((~is_shared(hard, full, ids.bound)).sum())
     if lacking:
         log.warning(
-            "%s, %s: lacks %d of the %d queries; all answers are not checked",
-            *(files["hard"][1], shape, lacking, len(source.queries)),
+            "%s, %s: lacks %d of the hard answers; all answers are not compared",
+            *(files["hard"][1], shape, lacking),
         )
         return None
-    rows = [
-        _rows(source.queries, table, files[kind][1], shape)
-        for kind, table in (("easy", easy), ("hard", hard))
-    ]
-    return [[*one, *other] for one, other in zip(*rows, strict=True)], files["hard"][1]
+    return full
 
 
 def _rows(queries: list, known: dict, file: str, shape: str) -> list:
