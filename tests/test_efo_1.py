@@ -332,8 +332,8 @@ def test_a_list_of_types_is_printed_as_shapes(listed, capsys):
     assert printed in (ROOT / "config/efo-1-qa/shapes.yaml").read_text()
     listed.write_text(
         ",formula_id,formula,f_num\n"
-        "0,type0000,(r1(s1,f1))&(!r2(s2,f1)),1\n"
-        "1,type0001,(r1(s1,f1))&(r2(f1,f2)),2\n"
+        '0,type0000,"(r1(s1,f1))&(!r2(s2,f1))",1\n'
+        '1,type0001,"(r1(s1,f1))&(r2(f1,f2))",2\n'
     )
     assert list_shapes.main([str(listed)]) == 0
     captured = capsys.readouterr()
