@@ -275,7 +275,6 @@ def test_the_published_list_of_types_is_held_against_the_files(small):
 @pytest.mark.parametrize(
     ("content", "words"),
     [
-        (b"<!DOCTYPE html><html></html>", "data-type0000.csv: a web page, not data"),
         (b"", "lacks the columns original, easy_answers, hard_answers"),
         (b"easy_answers,hard_answers,original\n", "has no queries"),
         (b'easy_answers,hard_answers,original\n[],[1],"{""o"": ', "cut short, damaged, or not CSV"),

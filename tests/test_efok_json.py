@@ -196,7 +196,6 @@ def test_a_bad_query_is_named(small, query, words):
 @pytest.mark.parametrize(
     ("content", "words"),
     [
-        ("<html><body>", "test_type0000_EFOX_qaa.json: a web page, not data"),
         (json.dumps(ONE)[:-4], "cut short, damaged, or not JSON"),
         ("[" * 100_000, "cut short, damaged, or not JSON"),
         ("[]", "expected a JSON object, found a list"),
@@ -214,6 +213,11 @@ def test_a_bad_file_is_named(small, content, words):
     text = refusal(small, write(small, type0000=content))
     assert text.startswith("1p: ")
     assert words in text
+
+
+def test_a_web_page_is_refused_before_anything_is_read(small):
+    text = refusal(small, write(small, type0000="<html><body>"))
+    assert "test_type0000_EFOX_qaa.json: a web page, not data" in text
 
 
 def test_swapped_answers_are_told_from_the_graph(small):

@@ -8,7 +8,7 @@ import pytest
 
 from clqa.graphs import SPLITS, read_graph
 from clqa.pickles import read_pickle
-from clqa.query_sets import read_answers, read_queries, write_answers
+from clqa.query_sets import PER_ANSWER, read_answers, read_queries, write_answers
 from clqa.tables import read_table
 from export_queries import main
 from published_files import SHAPES, imported, write_small_graph
@@ -162,9 +162,9 @@ def test_what_code_for_a_layout_cannot_rank_is_left_out(sampled, capsys):
                 none = rows.hard._replace(
                     offsets=rows.hard.offsets * 0, values=rows.hard.values[:0]
                 )
-                table.shapes[shape] = rows._replace(hard=none, links=rows.links[:0])
-        own = {k: v for k, v in table.metadata.items() if k not in ("observed", "full")}
-        write_answers(path, table.shapes, own)
+                about = {name: getattr(rows, name)[:0] for name in PER_ANSWER}
+                table.shapes[shape] = rows._replace(hard=none, **about)
+        write_answers(path, table.shapes, table.metadata)
     exported(sampled, "beta-e")
     assert "left out 2i: 4 queries have no hard answer" in capsys.readouterr().err
 

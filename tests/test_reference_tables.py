@@ -8,8 +8,9 @@ from clqa.keyed_tables import read_keyed_table
 from clqa.reference_tables import comparisons
 from clqa.references import REFERENCES, read_references
 from clqa.reports import metric_rows as rows_of
-from clqa.reports import read_scores
 from clqa.scopes import scope_of
+from clqa.score_tables import Origin, read_scores
+from clqa.tables import read_table
 from conftest import ROOT
 from synthetic_runs import configuration, write_run
 
@@ -27,10 +28,13 @@ def entry(**changes):
 def scope(tmp_path_factory):
     run = configuration()
     given = write_run(tmp_path_factory.mktemp("results"), run)
-    scores = [
-        read_scores(path, *name, "FB15k-237", run["shapes"])
-        for name, path in given["paths_to_scores"].items()
-    ]
+    scores = []
+    for (queries, model), path in given["paths_to_scores"].items():
+        about = read_table(path)[1]
+        origin = Origin(
+            queries, model, "FB15k-237", about["split"], about["graph"], about["queries"]
+        )
+        scores.append(read_scores(path, origin, run["shapes"], ()))
     rows = [row for one in scores for row in rows_of(one, "small")]
     return scope_of("toy-test", run, scores, rows)
 
@@ -88,6 +92,7 @@ def test_another_filter_than_the_published_one_is_told(scope):
 def test_the_report_and_its_tables_hold_the_comparison(tmp_path):
     given = write_run(tmp_path)
     given["query_sets"]["toy-test"] = entry()
+    given["paths_to_summaries"]["FB15k-237"] = given["paths_to_summaries"].pop("toy")
     assemble_report(**given)
     table = read_keyed_table(given["path_to_tables"] / "references.tsv", KEYS)
     row = table.rows["toy-test", "betae-fb15k-237", "mrr", "", "observed-and-full", "negation", "",

@@ -29,6 +29,8 @@ ORIGIN = {
     "split": str,
     "formulas": dict,
     "queries": str,
+    "observed": list,
+    "full": list,
 }
 _LISTS = "lists of whole numbers"
 QUERIES = Contents(
@@ -48,7 +50,7 @@ ANSWERS = Contents(
         "shape": "text",
         **dict.fromkeys(("easy", "hard", "retracted", *PER_ANSWER), _LISTS),
     },
-    metadata={**ORIGIN, "observed": list, "full": list},
+    metadata=ORIGIN,
 )
 
 
