@@ -38,7 +38,7 @@ def audit_queries(
     Raises
     ------
     InputError
-        If the files are not of the same queries.
+        If the files are not of the same queries, or not of this graph and split.
     """
     graph = read_graph(path_to_graph)
     labels = Labels(_taker(path_to_entities), _taker(path_to_relations))
@@ -47,6 +47,11 @@ def audit_queries(
     paths = zip_longest(paths_to_queries, paths_to_answers, paths_to_published)
     for path_to_queries, path_to_answers, path_to_published in paths:
         asked, found = read_queries(path_to_queries), read_answers(path_to_answers)
+        if (asked.metadata["graph"], asked.metadata["split"]) != (graph.hash, split):
+            raise InputError(
+                f"{path_to_queries}: queries of another graph or split than {path_to_graph} "
+                f"({split}); sample or import them again"
+            )
         published = read_published(path_to_published) if path_to_published else {}
         refused = refused_shapes(path_to_published) if path_to_published else {}
         skipped |= refused
