@@ -16,7 +16,7 @@ from clqa.graphs import read_graph
 from clqa.logs import log_to
 from clqa.plans import plan
 from clqa.published_sets import read_classes, read_published, refused_shapes
-from clqa.query_sets import Answers, Queries, read_answers, read_queries
+from clqa.query_sets import Answers, Queries, check_asked_of, read_answers, read_queries
 from clqa.vocabularies import read_labels, taken
 
 
@@ -41,7 +41,7 @@ def audit_queries(
     Raises
     ------
     InputError
-        If the files are not of the same queries.
+        If the files are not of the same queries, or not of this graph and split.
     """
     graph = read_graph(path_to_graph)
     labels = Labels(_taker(path_to_entities), _taker(path_to_relations))
@@ -50,6 +50,7 @@ def audit_queries(
     paths = zip_longest(paths_to_queries, paths_to_answers, paths_to_published)
     for path_to_queries, path_to_answers, path_to_published in paths:
         asked, found = read_queries(path_to_queries), read_answers(path_to_answers)
+        check_asked_of(graph, split, asked, path_to_queries)
         published, classes, refused = {}, {}, {}
         if path_to_published:
             published, classes = read_published(path_to_published), read_classes(path_to_published)

@@ -9,6 +9,7 @@ from audit_queries import audit_queries
 from build_graph import build_graph
 from clqa.answer_sizes import implied_cap
 from clqa.configs import read_yaml
+from clqa.errors import InputError
 from clqa.formulas import parse, to_text
 from clqa.graph_summaries import split_counts
 from clqa.query_sets import read_answers
@@ -165,6 +166,69 @@ def test_sampled_queries_are_audited_without_a_verdict(tmp_path):
     assert not {"clean", "differing", "unverified"} & found.keys()
     assert not {"differing", "how", "sets"} & found["shapes"]["1p"].keys()
     assert found["shapes"]["1p"]["sizes"]["hard"]["largest"] == 1
+
+
+def test_published_tp_fn_and_fp_are_compared_under_their_names(tmp_path):
+    # 0 likes 3, 4 and 5, then 1, too; that 2 knows 5 comes with the test edges.
+    write_small_graph(tmp_path, [(0, 0, 3), (0, 0, 4), (0, 0, 5)], test=[(0, 0, 1), (2, 2, 5)])
+    query, structure = ((0, (0,)), (2, (2, -2))), (ONE, ("e", ("r", "n")))
+    answers = {"tp": {3, 4, 5}, "fn": {1}, "fp": {5}}
+    files = write_pickles(
+        tmp_path / "release",
+        queries={structure: {query}},
+        **{name: {query: ids} for name, ids in answers.items()},
+    )
+    imported(tmp_path, tmp_path / "release", files, ["2in"])
+    found = audited(tmp_path)
+    assert found["clean"]
+    assert found["shapes"]["2in"]["published"] == ["easy", "hard", "retracted"]
+
+
+def test_a_skipped_shape_is_named_and_the_others_are_audited(tmp_path):
+    write_small_graph(tmp_path, [(0, 0, 3)], test=[(0, 0, 5)])
+    two_in = (ONE, ("e", ("r", "n")))
+    one, bad = (0, (0,)), ((0, (0,)), (1, (2, -1)))
+    files = write_pickles(
+        tmp_path / "release",
+        queries={ONE: {one}, two_in: {bad}},
+        easy={one: {3}, bad: {3}},
+        hard={one: {5}, bad: {5}},
+    )
+    imported(tmp_path, tmp_path / "release", files, ["1p", "2in"], on_bad_shape="skip")
+    found = audited(tmp_path)
+    assert list(found["skipped"]) == ["2in"]
+    assert list(found["shapes"]) == ["1p"]
+    assert found["differing"] == 0
+    assert not found["clean"]
+
+
+def test_a_triple_of_train_that_test_repeats_makes_no_hard_answer(tmp_path):
+    write_small_graph(tmp_path, [(0, 0, 1)], test=[(0, 0, 1), (0, 0, 2)])
+    found = audit_of(tmp_path, "1p", ONE, [(0, (0,))], easy=[set()], hard=[{1, 2}])
+    assert found["sets"]["hard"]["extra"] == 1
+    assert found["sets"]["easy"]["missing"] == 1
+    assert found["sizes"]["hard"]["largest"] == 1
+    found = audit_of(tmp_path, "1p", ONE, [(0, (0,))], easy=[{1}], hard=[{2}])
+    assert found["differing"] == 0
+
+
+def test_queries_of_another_vocabulary_or_split_are_refused(tmp_path):
+    write_small_graph(tmp_path, [(0, 0, 3)], test=[(0, 0, 5)])
+    audit_of(tmp_path, "1p", ONE, [(0, (0,))], easy=[{3}], hard=[{5}])
+    paths = [tmp_path / f"{name}.parquet" for name in ("queries", "answers", "published")]
+    (tmp_path / "other").mkdir()
+    write_small_graph(tmp_path / "other", [(0, 0, 3)], test=[(0, 0, 4)])
+    for folder, split in ((tmp_path / "other", "test"), (tmp_path, "valid")):
+        with pytest.raises(InputError, match=r"queries\.parquet: queries of another"):
+            audit_queries(
+                *([path] for path in paths),
+                folder / "graph.npz",
+                folder / "entities.tsv",
+                folder / "relations.tsv",
+                tmp_path / "audit.json",
+                split,
+                "toy",
+            )
 
 
 def test_a_bound_is_told_from_a_tail_that_ends_by_itself():

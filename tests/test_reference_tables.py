@@ -83,6 +83,29 @@ def test_a_run_without_all_shapes_has_no_mean_and_is_told(scope):
     assert any("pessimistic ties" in text for text in found.differences)
 
 
+def test_shapes_that_only_some_method_has_do_not_count_for_the_mean(scope):
+    (found,) = comparisons(scope, entry(), REFERENCES)
+    names = [column.name for column in found.columns]
+    assert names.index("2u-DM") > names.index("EPFO mean")
+    assert cell(found, "BetaE (De Morgan)", "2u-DM").text == "11.1"
+    assert not any("2u-DM" in text for text in found.differences)
+    own = {row[7]: row[9] for row in found.rows if row[5:7] == ("negation", "")}
+    assert own["oracle"] is None
+    complete = scope._replace(
+        shapes=dict.fromkeys([*scope.shapes, "3in", "inp", "pin"]),
+        numbers=scope.numbers
+        | {
+            (*key[:-1], shape): row
+            for key, row in scope.numbers.items()
+            for shape in ("3in", "inp", "pin")
+            if key[-1] == "2in"
+        },
+    )
+    (found,) = comparisons(complete, entry(), REFERENCES)
+    own = {row[7]: row[9] for row in found.rows if row[5:7] == ("negation", "")}
+    assert own["oracle"] == 1.0
+
+
 def test_another_filter_than_the_published_one_is_told(scope):
     published = entry()["published"] | {"benchmark": "+H"}
     (found,) = comparisons(scope, entry(published=published), REFERENCES)

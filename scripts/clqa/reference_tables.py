@@ -6,8 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from clqa.inventories import Inventory
-from clqa.references import Average, Reference, check_averages, read_references
-from clqa.reports import Row
+from clqa.references import Average, Reference, check_averages, group_shapes, read_references
 from clqa.roundings import points
 from clqa.scopes import Column, Scope, found_row, metric_name
 from clqa.wide_tables import UNDEFINED, Cell, Line
@@ -43,11 +42,18 @@ class Comparison(NamedTuple):
 
 
 class _Table(NamedTuple):
-    """Published numbers of one table; `groups` are the shapes of each group."""
+    """Published numbers of one table.
+
+    Attributes
+    ----------
+    groups, others : dict of tuple of str
+        For each group the shapes of its average, and further ones that some method has.
+    """
 
     name: str
     references: list[Reference]
     groups: dict[str, tuple[str, ...]]
+    others: dict[str, tuple[str, ...]]
     averages: dict[tuple[str, str], Average]
 
 
@@ -66,12 +72,14 @@ def comparisons(scope: Scope, entry: dict, path: str | os.PathLike) -> list[Comp
         for one in read_references(path):
             if (one.queries, one.graph, one.split) == (benchmark, entry["graph"], entry["split"]):
                 found.setdefault(one.table, []).append(one)
+    groups = group_shapes(path) if found else {}
     averages = {(a.table, a.method, a.group): a for a in check_averages(path)} if found else {}
     tables = (
         _Table(
             name,
             references,
-            _groups(references),
+            groups[name],
+            _others(references, groups[name]),
             {key[1:]: average for key, average in averages.items() if key[0] == name},
         )
         for name, references in found.items()
@@ -79,11 +87,14 @@ def comparisons(scope: Scope, entry: dict, path: str | os.PathLike) -> list[Comp
     return [_comparison(scope, table) for table in tables]
 
 
-def _groups(references: Iterable[Reference]) -> dict[str, tuple[str, ...]]:
-    shapes: dict[str, dict[str, None]] = {}
+def _others(
+    references: Iterable[Reference], groups: dict[str, tuple[str, ...]]
+) -> dict[str, tuple[str, ...]]:
+    found: dict[str, dict[str, None]] = {group: {} for group in groups}
     for one in references:
-        shapes.setdefault(one.group, {}).update({one.shape: None} if one.shape else {})
-    return {group: tuple(names) for group, names in shapes.items()}
+        if one.shape and one.shape not in groups[one.group]:
+            found[one.group][one.shape] = None
+    return {group: tuple(shapes) for group, shapes in found.items()}
 
 
 def _comparison(scope: Scope, table: _Table) -> Comparison:
@@ -110,6 +121,7 @@ def _columns(table: _Table) -> tuple[Column, ...]:
             Column(f"{group} printed", "printed", group, "average as printed", group),
             Column(f"{group} mean", "mean", group, "mean of the values of the row", group),
         ]
+        columns += [Column(shape, shape, group) for shape in table.others[group]]
     return (*columns, Column("tag", "read in", "", "V: primary source, S: secondary, M: memory"))
 
 
@@ -126,6 +138,7 @@ def _published_line(table: _Table, method: str) -> Line:
         known = [shape for shape in shapes if (group, shape) in numbers]
         mean = _mean(numbers[group, shape].value for shape in known)
         cells += [printed, _cell(mean, f"mean over {', '.join(known)}", decimals=2)]
+        cells += [_published_cell(numbers.get((group, shape))) for shape in table.others[group]]
     tags = "".join(dict.fromkeys(one.tag for one in numbers.values()))
     note = next((one.note for one in numbers.values() if one.note), "")
     return Line(method, False, "", (*cells, Cell(None, tags, note)))
@@ -139,17 +152,21 @@ def _published_cell(number: Reference | None) -> Cell:
 
 def _own_line(scope: Scope, table: _Table, model: str, rule: str) -> Line:
     cells = []
-    for shapes in table.groups.values():
-        rows = [_own(scope, table, model, shape, rule) for shape in shapes]
-        values = [row.value if row else None for row in rows]
+    for group, shapes in table.groups.items():
+        values, others = (
+            [_own(scope, table, model, shape, rule) for shape in names]
+            for names in (shapes, table.others[group])
+        )
         cells += [_cell(value, repr(value)) for value in values]
         cells += [Cell(None, "", ""), _cell(_mean(values), "mean of the row", decimals=2)]
+        cells += [_cell(value, repr(value)) for value in others]
     return Line(model, scope.models[model], "run", (*cells, Cell(None, "run", "this run")))
 
 
-def _own(scope: Scope, table: _Table, model: str, shape: str, rule: str) -> Row | None:
+def _own(scope: Scope, table: _Table, model: str, shape: str, rule: str) -> float | None:
     metric = table.references[0].metric
-    return found_row(scope, model, Column(shape, shape), metric=metric, filter=rule)
+    row = found_row(scope, model, Column(shape, shape), metric=metric, filter=rule)
+    return row.value if row else None
 
 
 def _cell(value: float | None, title: str, decimals: int = 1) -> Cell:
@@ -167,7 +184,8 @@ def _mean(values: Iterable[float | None]) -> float | None:
 def _published_rows(scope: Scope, table: _Table) -> Iterator[tuple]:
     by_group: dict[tuple[str, str], list[float]] = {}
     for one in table.references:
-        by_group.setdefault((one.method, one.group), []).extend([one.value] if one.shape else [])
+        is_member = one.shape in table.groups[one.group]
+        by_group.setdefault((one.method, one.group), []).extend([one.value] if is_member else [])
     for one in table.references:
         mean = verdict = None
         if not one.shape:
@@ -181,14 +199,16 @@ def _published_rows(scope: Scope, table: _Table) -> Iterator[tuple]:
 def _own_rows(scope: Scope, table: _Table, rule: str) -> Iterator[tuple]:
     for model in scope.models:
         for group, shapes in table.groups.items():
-            values = []
             metric = table.references[0].metric
             about = (scope.queries, table.name, metric, scope.ties, rule, group)
-            for shape in shapes:
-                row = _own(scope, table, model, shape, rule)
-                values.append(row.value if row else None)
-                yield (*about, shape, model, "run", values[-1], *[None] * 5)
-            yield (*about, "", model, "run", _mean(values), *[None] * 5)
+            values = {
+                shape: _own(scope, table, model, shape, rule)
+                for shape in (*shapes, *table.others[group])
+            }
+            for shape, value in values.items():
+                yield (*about, shape, model, "run", value, *[None] * 5)
+            mean = _mean(values[shape] for shape in shapes)
+            yield (*about, "", model, "run", mean, *[None] * 5)
 
 
 def _differences(scope: Scope, table: _Table, rule: str) -> Iterator[str]:

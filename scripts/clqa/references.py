@@ -92,6 +92,14 @@ def read_references(path: str | os.PathLike = REFERENCES) -> list[Reference]:
     return found
 
 
+def group_shapes(path: str | os.PathLike = REFERENCES) -> dict[str, dict[str, tuple[str, ...]]]:
+    """Of each table the shapes of each group, over which its averages are taken."""
+    return {
+        name: {group: tuple(shapes) for group, shapes in table["groups"].items()}
+        for name, table, *_ in _entries(path)
+    }
+
+
 def check_averages(path: str | os.PathLike = REFERENCES) -> list[Average]:
     """Every printed average with the mean of its values and what is to be said of it."""
     found = []
