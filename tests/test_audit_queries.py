@@ -219,7 +219,7 @@ def test_queries_of_another_vocabulary_or_split_are_refused(tmp_path):
     (tmp_path / "other").mkdir()
     write_small_graph(tmp_path / "other", [(0, 0, 3)], test=[(0, 0, 4)])
     for folder, split in ((tmp_path / "other", "test"), (tmp_path, "valid")):
-        with pytest.raises(InputError, match=r"queries\.parquet: queries of another"):
+        with pytest.raises(InputError, match=r"queries\.parquet: not asked of the graph"):
             audit_queries(
                 *([path] for path in paths),
                 folder / "graph.npz",
