@@ -47,6 +47,12 @@ def recall(blocks: Blocks, ties: str, k: int | None = None) -> np.ndarray:
     return _found(blocks, ties, k) / np.maximum(blocks.expected, 1)
 
 
+def capped_recall(blocks: Blocks, ties: str, k: int) -> np.ndarray:
+    """Relevant items among the first `k`, divided by as many as could be there."""
+    most = np.minimum(blocks.expected, _cut_offs(blocks, k))
+    return _found(blocks, ties, k) / np.maximum(most, 1)
+
+
 def retrieval_accuracy(blocks: Blocks, ties: str) -> np.ndarray:
     """Share of the expected items among as many first places as there are expected items.
 
@@ -166,6 +172,7 @@ _WITHOUT_REALISTIC = tuple(policy for policy in POLICIES if policy != "realistic
 QUERY_METRICS = {
     "precision@K": QueryMetric(precision, _WITHOUT_REALISTIC),
     "recall@K": QueryMetric(recall, _WITHOUT_REALISTIC),
+    "capped_recall@K": QueryMetric(capped_recall, _WITHOUT_REALISTIC),
     "ndcg@K": QueryMetric(ndcg, _WITHOUT_REALISTIC),
     "hit_rate@K": QueryMetric(hit_rate, POLICIES),
     "first_hit_mrr": QueryMetric(reciprocal_first_hits, POLICIES),
