@@ -30,6 +30,7 @@ import numpy as np
 
 from clqa.errors import InputError
 from clqa.first_hits import chances, first_blocks, mean_reciprocals
+from clqa.kernels import kernel
 from clqa.metrics import cut_off
 from clqa.tie_blocks import Blocks
 from clqa.ties import POLICIES, tie_policy
@@ -72,13 +73,13 @@ def ndcg(blocks: Blocks, ties: str, k: int | None = None) -> np.ndarray:
     k = _cut_offs(blocks, k)
     reach = max((blocks.before + blocks.size).max(initial=0), blocks.expected.max(initial=0))
     ideal = np.minimum(k, blocks.expected)
-    # gains[p] is the gain of p relevant items in the first p places.
     places = np.arange(1, min(int(k.max(initial=0)), int(reach)) + 1)
-    gains = np.concatenate([[0.0], np.cumsum(1.0 / np.log2(places + 1.0))])
+    gains = 1.0 / np.log2(places + 1.0)
     low, high, share = _span(blocks, ties)
     within = _per_block(blocks, k)
-    gained = share * (gains[np.minimum(within, high)] - gains[np.minimum(within, low)])
-    return _per_query(blocks, gained) / np.where(ideal > 0, gains[ideal], 1.0)
+    gained = share * _gained(gains, np.minimum(within, low), np.minimum(within, high))
+    best = np.concatenate([[0.0], np.cumsum(gains)])
+    return _per_query(blocks, gained) / np.where(ideal > 0, best[ideal], 1.0)
 
 
 def hit_rate(blocks: Blocks, ties: str, k: int | None = None) -> np.ndarray:
@@ -150,6 +151,16 @@ def _found(blocks: Blocks, ties: str, k) -> np.ndarray:
     low, high, share = _span(blocks, ties)
     within = _per_block(blocks, _cut_offs(blocks, k))
     return _per_query(blocks, share * np.clip(within - low, 0, high - low))
+
+
+@kernel
+def _gained(gains, low, high):
+    """Sum of the gains of the places (low, high] of each block, term by term as the ideal one."""
+    sums = np.zeros(low.size)
+    for block in range(low.size):
+        for place in range(low[block], high[block]):
+            sums[block] += gains[place]
+    return sums
 
 
 class QueryMetric(NamedTuple):
