@@ -1,7 +1,6 @@
 """Metrics of rankings with ties, from lists and from counts per hard answer."""
 
-from fractions import Fraction
-from math import comb
+import decimal
 
 import numpy as np
 import pytest
@@ -19,6 +18,7 @@ from clqa.retrieval import (
     ndcg,
     precision,
     query_metric,
+    query_values,
     recall,
     reciprocal_first_hits,
     retrieval_accuracy,
@@ -123,18 +123,16 @@ def test_the_realistic_rank_of_the_first_hit_is_the_mean_of_the_other_two():
 )
 @pytest.mark.parametrize("k", [None, 1, 10, 450])
 def test_the_expected_reciprocal_of_a_long_tie_is_exact(before, size, relevant, k):
-    blocks = Blocks(
-        *(np.array(part) for part in ([0, 1], [before], [size], [relevant], [relevant]))
-    )
-    found = reciprocal_first_hits(blocks, "expected", k)[0]
-    last = size - relevant + 1 if k is None else min(size - relevant + 1, k - before)
-    exact, later = Fraction(0), Fraction(1)
-    for place in range(1, min(last, 3000) + 1):
-        chance = comb(size - place, relevant - 1) / Fraction(comb(size, relevant))
-        exact += chance / (before + place)
-        later -= chance
-    rest = float(later) / (before + 3001) if last > 3000 else 0.0
-    assert float(exact) * (1 - 1e-13) <= found <= (float(exact) + rest) * (1 + 1e-13)
+    # The first of r among m is item j with the probability C(m - j, r - 1) / C(m, r).
+    fields = ([0, 1], [before], [size], [relevant], [relevant])
+    found = reciprocal_first_hits(Blocks(*map(np.array, fields)), "expected", k)[0]
+    last = size - relevant + 1
+    with decimal.localcontext(prec=50):
+        chance, exact = decimal.Decimal(relevant) / size, decimal.Decimal(0)
+        for item in range(1, last + 1 if k is None else min(last, k - before) + 1):
+            exact += chance / (before + item)
+            chance = chance * (last - item) / (size - item) if item < size else 0
+    assert found == pytest.approx(float(exact), rel=1e-14)
 
 
 def test_the_expected_reciprocal_of_a_huge_tie_of_two_answers():
@@ -218,6 +216,11 @@ def test_answers_left_out_are_in_no_ranking():
     assert recall(whole, "pessimistic", 2).tolist() == [0.5]
     assert reciprocal_first_hits(part, "pessimistic").tolist() == [0.5]
     assert recall(part, "pessimistic", 2).tolist() == [1]
+
+
+def test_a_query_without_answers_has_no_value_to_average():
+    blocks = blocks_of_counts([0, 1, 1], [1], [0])
+    assert query_values("first_hit_mrr", blocks, "pessimistic") == [0.5, None]
 
 
 def test_a_single_candidate_that_is_the_answer():

@@ -11,14 +11,13 @@ hit alone, whose rank is then the mean of the other two. Elsewhere it has none: 
 take the mean of their places, a block may put more of them within the first k places than there are
 places.
 
-How these join `clqa.metrics.METRICS`: that table holds metrics of one answer, `values(greater,
-tied, ties)`, which a query averages. `QUERY_METRICS` holds metrics of one query, `values(blocks,
-ties)`. In `clqa.scores` the counts of a stratum's answers and the stratum's offsets go through
-`blocks_of_counts` once per filter, and every metric of a query is taken from these blocks; a query
-without answers in the stratum has no value. In a stratum such as `links=2` the expected items are
-its answers alone: the others are no candidates, as ever. The ids are read by `query_metric`; it
-takes numba to import them, so a check of names when a run is planned should import it there, not on
-top.
+How these join `clqa.metrics.METRICS`: that table holds metrics of one answer, which a query
+averages; `QUERY_METRICS` holds metrics of one query. Where `clqa.scores` averages the values of the
+chosen answers of a stratum, it makes `blocks_of_counts(offsets, greater[chosen], tied[chosen])`
+once per filter, and each metric of queries is `query_values` of these blocks. The expected items of
+the stratum `links=2` are its answers alone: the others are no candidates there, as ever. A score of
+a policy that the metric lacks has no column. This module needs numba: where names are checked
+before a run, import it late.
 """
 
 import functools
@@ -210,3 +209,9 @@ def query_metric(identifier: str) -> QueryMetric:
     k = int(depth) if re.fullmatch("[1-9][0-9]*", depth) else depth
     k = cut_off(k, key=f"metrics: {identifier!r}: K")
     return family._replace(values=functools.partial(family.values, k=k))
+
+
+def query_values(identifier: str, blocks: Blocks, ties: str) -> list[float | None]:
+    """Values of a metric for averages over queries: None where nothing is expected."""
+    values = query_metric(identifier).values(blocks, ties).tolist()
+    return [value if n else None for value, n in zip(values, blocks.expected, strict=True)]
