@@ -191,6 +191,15 @@ def test_a_duplicate_that_is_dropped_leaves_no_tie_behind():
     assert scored([[4, 7, 4]], [[7]], 2, **case).first_hit[0, 0] == 2
 
 
+def test_a_duplicate_that_is_dropped_takes_its_score_along():
+    case = {"scores": np.array([2.0, 2.0, 1.0, 1.0]), "duplicates": "drop"}
+    found = [
+        scored([[4, 4, 7, 8]], [[7]], 3, ties=ties, **case).first_hit[0, 0]
+        for ties in ("optimistic", "pessimistic")
+    ]
+    assert found == [2, 3]
+
+
 def test_lists_are_put_in_the_order_of_their_scores():
     lists = rows([[1, 2, 3], [], [4, 5]])
     order = by_score(lists, np.array([0.1, 0.3, 0.1, 0.0, 1.0]))
