@@ -9,8 +9,10 @@ from hypothesis import strategies as st
 
 from clqa.errors import InputError
 from clqa.list_scores import list_scores, means
-from clqa.ragged import Ragged
+from clqa.ragged import Ragged, ragged
+from clqa.ranks import count_competitors
 from clqa.retrieved_lists import by_score, list_blocks
+from clqa.tie_blocks import blocks_of_counts
 
 ids = st.lists(st.integers(0, 5), max_size=6)
 COUNTED = {"duplicates": "count", "expected_duplicates": "count"}
@@ -204,6 +206,26 @@ def test_lists_are_put_in_the_order_of_their_scores():
     lists = rows([[1, 2, 3], [], [4, 5]])
     order = by_score(lists, np.array([0.1, 0.3, 0.1, 0.0, 1.0]))
     assert lists.values[order].tolist() == [2, 1, 3, 5, 4]
+
+
+@settings(max_examples=60, deadline=None)
+@given(seed=st.integers(0, 10**6))
+def test_counts_of_ranked_answers_give_the_metrics_of_the_whole_ranking(seed):
+    random = np.random.default_rng(seed)
+    scores = random.integers(0, 4, (5, 9)).astype(np.float32)
+    kinds = random.integers(0, 4, (5, 9))  # 0 and 1: no answer, 2: easy, 3: hard
+    easy, hard = (ragged(np.flatnonzero(row == kind) for row in kinds) for kind in (2, 3))
+    answers = ragged(np.flatnonzero(row > 1) for row in kinds)
+    found = count_competitors(scores, hard, [answers])
+    of_counts = blocks_of_counts(hard.offsets, found.greater[0], found.tied[0])
+    rankings = []
+    for query in range(5):
+        order = np.argsort(-scores[query], kind="stable")
+        rankings.append(order[~np.isin(order, easy.row(query))].tolist())
+    listed = np.concatenate([scores[query, row] for query, row in enumerate(rankings)])
+    of_lists = list_blocks(rows(rankings), hard, scores=listed)
+    for one, other in zip(of_counts, of_lists, strict=True):
+        assert one.tolist() == other.tolist()
 
 
 # What is refused.

@@ -338,6 +338,7 @@ def test_a_bad_line_is_named(run, line, message):
         ('[2, "1"]', "l.jsonl:1: '1' is no score; scores are numbers"),
         ("[2, true]", "l.jsonl:1: True is no score"),
         ("[2, NaN]", "l.jsonl:1: a score is NaN"),
+        (f"[{10**400}, 1]", "scores must be within the range of 64-bit floats"),
         ("[2]", "l.jsonl:1: 1 scores for 2 returned ids"),
         ("null", "l.jsonl:1: no scores, where l.jsonl:2 has some"),
         ("0.5", "l.jsonl:1: scores is 0.5; expected a list"),

@@ -184,10 +184,12 @@ def _scores(entries: Iterable[Entry]) -> np.ndarray | None:
         for kind in set(map(type, entry.scores)) - {float, int}:
             wrong = next(score for score in entry.scores if type(score) is kind)
             raise InputError(f"{entry.place}: {wrong!r} is no score; scores are numbers")
-        values = np.array(entry.scores, np.float64)
-        if np.isnan(values).any():
+        if any(score != score for score in entry.scores):
             raise InputError(f"{entry.place}: a score is NaN; every returned id needs a number")
-    return np.concatenate([np.array(entry.scores, np.float64) for entry in listed])
+    try:
+        return np.array([score for entry in listed for score in entry.scores], np.float64)
+    except OverflowError as error:
+        raise InputError("scores must be within the range of 64-bit floats") from error
 
 
 def _numbered(lists: Sequence[list[list]], universe: Sequence | None) -> tuple[list[Ragged], list]:
