@@ -1,0 +1,217 @@
+"""Metrics of ranked lists: precision, recall, NDCG, hit rate and the first hit, ties included.
+
+Each metric takes `Blocks` (`clqa.tie_blocks`) and gives one float64 per query. `k` is a cut-off, or
+one for each query; None takes the whole list. Items beyond the end of a list are nowhere, so that a
+short list costs precision. A query without expected items has 0 throughout, as klieo-eval (1.0.0)
+defines it; callers that average leave it out or say so.
+
+Ties: in a block the irrelevant items come first (`pessimistic`), or last (`optimistic`), or a value
+is the exact mean over all orders of the block (`expected`). `realistic` has a meaning for the first
+hit alone, whose rank is then the mean of the other two. Elsewhere it has none: if tied items all
+take the mean of their places, a block may put more of them within the first k places than there are
+places.
+
+How these join `clqa.metrics.METRICS`: that table holds metrics of one answer, which a query
+averages; `QUERY_METRICS` holds metrics of one query. Where `clqa.scores` averages the values of the
+chosen answers of a stratum, it makes `blocks_of_counts(offsets, greater[chosen], tied[chosen])`
+once per filter, and each metric of queries is `query_values` of these blocks. The expected items of
+the stratum `links=2` are its answers alone: the others are no candidates there, as ever. A score of
+a policy that the metric lacks has no column. This module needs numba: where names are checked
+before a run, import it late.
+"""
+
+import functools
+import re
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+
+from clqa.errors import InputError
+from clqa.first_hits import chances, first_blocks, mean_reciprocals
+from clqa.kernels import kernel
+from clqa.metrics import cut_off
+from clqa.tie_blocks import Blocks
+from clqa.ties import POLICIES, tie_policy
+
+WHOLE = np.iinfo(np.int64).max  # a cut-off that cuts nothing
+
+
+def precision(blocks: Blocks, ties: str, k: int) -> np.ndarray:
+    """Relevant items among the first `k`, divided by `k` even where a list is shorter."""
+    return _found(blocks, ties, k) / _cut_offs(blocks, k)
+
+
+def recall(blocks: Blocks, ties: str, k: int | None = None) -> np.ndarray:
+    """Share of the expected items that are among the first `k`."""
+    return _found(blocks, ties, k) / np.maximum(blocks.expected, 1)
+
+
+def capped_recall(blocks: Blocks, ties: str, k: int) -> np.ndarray:
+    """Relevant items among the first `k`, divided by as many as could be there."""
+    most = np.minimum(blocks.expected, _cut_offs(blocks, k))
+    return _found(blocks, ties, k) / np.maximum(most, 1)
+
+
+def retrieval_accuracy(blocks: Blocks, ties: str) -> np.ndarray:
+    """Share of the expected items among as many first places as there are expected items.
+
+    EFO-1-QA (Wang et al., 2021) reports it for hard answers, ranked without the easy ones.
+    Elsewhere it is known as R-precision.
+    """
+    return recall(blocks, ties, np.maximum(blocks.expected, 1))
+
+
+def ndcg(blocks: Blocks, ties: str, k: int | None = None) -> np.ndarray:
+    """Discounted gain of the relevant items among the first `k`, divided by the largest possible.
+
+    A relevant item at place p gains 1 / log2(p + 1). The largest gain has min(expected, k) of them
+    in the first places.
+    """
+    _need(ties, "ndcg")
+    k = _cut_offs(blocks, k)
+    reach = max((blocks.before + blocks.size).max(initial=0), blocks.expected.max(initial=0))
+    ideal = np.minimum(k, blocks.expected)
+    places = np.arange(1, min(int(k.max(initial=0)), int(reach)) + 1)
+    gains = 1.0 / np.log2(places + 1.0)
+    low, high, share = _span(blocks, ties)
+    within = _per_block(blocks, k)
+    gained = share * _gained(gains, np.minimum(within, low), np.minimum(within, high))
+    best = np.concatenate([[0.0], np.cumsum(gains)])
+    return _per_query(blocks, gained) / np.where(ideal > 0, best[ideal], 1.0)
+
+
+def hit_rate(blocks: Blocks, ties: str, k: int | None = None) -> np.ndarray:
+    """1 where a relevant item is among the first `k`, else 0; under `expected` the probability."""
+    k = _cut_offs(blocks, k)
+    if ties == "expected":
+        return chances(blocks, k)
+    ranks = first_hit_ranks(blocks, ties)
+    return ((ranks > 0) & (ranks <= k)).astype(np.float64)
+
+
+def reciprocal_first_hits(blocks: Blocks, ties: str, k: int | None = None) -> np.ndarray:
+    """1 / rank of the first relevant item, 0 where there is none among the first `k`."""
+    k = _cut_offs(blocks, k)
+    if ties == "expected":
+        return mean_reciprocals(blocks, k)
+    ranks = first_hit_ranks(blocks, ties)
+    return np.where((ranks > 0) & (ranks <= k), 1.0 / np.maximum(ranks, 1.0), 0.0)
+
+
+def first_hit_ranks(blocks: Blocks, ties: str) -> np.ndarray:
+    """Rank of the first relevant item, 0 where there is none; `expected` has no such rank."""
+    _need(ties, "the rank of the first hit", ("pessimistic", "optimistic", "realistic"))
+    share = {"pessimistic": 1.0, "optimistic": 0.0, "realistic": 0.5}[ties]
+    ranks = np.zeros(len(blocks.expected))
+    some, first = first_blocks(blocks)
+    others = blocks.size[first] - blocks.relevant[first]
+    ranks[some] = blocks.before[first] + 1 + share * others
+    return ranks
+
+
+def _need(
+    ties: str, metric: str, known: tuple[str, ...] = ("pessimistic", "optimistic", "expected")
+):
+    if tie_policy(ties) not in known:
+        raise InputError(f"ties: {metric} has no {ties} value; it has {', '.join(known)}")
+
+
+def _cut_offs(blocks: Blocks, k) -> np.ndarray:
+    """One cut-off for each query."""
+    if isinstance(k, np.ndarray) and k.shape == blocks.expected.shape:
+        return k.astype(np.int64)
+    return np.full(len(blocks.expected), WHOLE if k is None else min(cut_off(k), WHOLE))
+
+
+def _per_block(blocks: Blocks, values: np.ndarray) -> np.ndarray:
+    return np.repeat(values, np.diff(blocks.offsets))
+
+
+def _per_query(blocks: Blocks, values: np.ndarray) -> np.ndarray:
+    """Sum over the blocks of each query, from its first to its last."""
+    owner = np.repeat(np.arange(len(blocks.expected)), np.diff(blocks.offsets))
+    return np.bincount(owner, weights=values, minlength=len(blocks.expected))
+
+
+def _span(blocks: Blocks, ties: str) -> tuple[np.ndarray, np.ndarray, np.ndarray | float]:
+    """Places (low, high] of each block that its relevant items fill, and to what share."""
+    end = blocks.before + blocks.size
+    if ties == "pessimistic":
+        return end - blocks.relevant, end, 1.0
+    if ties == "optimistic":
+        return blocks.before, blocks.before + blocks.relevant, 1.0
+    return blocks.before, end, blocks.relevant / blocks.size
+
+
+def _found(blocks: Blocks, ties: str, k) -> np.ndarray:
+    """Relevant items among the first `k`."""
+    _need(ties, "a number of hits")
+    low, high, share = _span(blocks, ties)
+    within = _per_block(blocks, _cut_offs(blocks, k))
+    return _per_query(blocks, share * np.clip(within - low, 0, high - low))
+
+
+@kernel
+def _gained(gains, low, high):
+    """Sum of the gains of the places (low, high] of each block, term by term as the ideal one."""
+    sums = np.zeros(low.size)
+    for block in range(low.size):
+        for place in range(low[block], high[block]):
+            sums[block] += gains[place]
+    return sums
+
+
+class QueryMetric(NamedTuple):
+    """A metric of a query, the tie policies it has; all lie in [0, 1], and higher is better.
+
+    Attributes
+    ----------
+    values : callable
+        `values(blocks, ties)` gives one float64 per query.
+    policies : tuple of str
+    """
+
+    values: Callable[[Blocks, str], np.ndarray]
+    policies: tuple[str, ...]
+
+
+_WITHOUT_REALISTIC = tuple(policy for policy in POLICIES if policy != "realistic")
+
+# A key that ends in @K stands for one metric per whole number K >= 1.
+QUERY_METRICS = {
+    "precision@K": QueryMetric(precision, _WITHOUT_REALISTIC),
+    "recall@K": QueryMetric(recall, _WITHOUT_REALISTIC),
+    "capped_recall@K": QueryMetric(capped_recall, _WITHOUT_REALISTIC),
+    "ndcg@K": QueryMetric(ndcg, _WITHOUT_REALISTIC),
+    "hit_rate@K": QueryMetric(hit_rate, POLICIES),
+    "first_hit_mrr": QueryMetric(reciprocal_first_hits, POLICIES),
+    "first_hit_mrr@K": QueryMetric(reciprocal_first_hits, POLICIES),
+    "retrieval_accuracy": QueryMetric(retrieval_accuracy, _WITHOUT_REALISTIC),
+}
+
+
+def query_metric(identifier: str) -> QueryMetric:
+    """The metric of an id such as `ndcg@10`.
+
+    Raises
+    ------
+    InputError
+        If there is no such metric, or K is not a whole number from 1 written plainly.
+    """
+    name, at, depth = identifier.partition("@")
+    family = QUERY_METRICS.get(f"{name}@K" if at else name)
+    if family is None:
+        known = ", ".join(QUERY_METRICS)
+        raise InputError(f"metrics: no metric of queries {identifier!r}; known are {known}")
+    if not at:
+        return family
+    k = int(depth) if re.fullmatch("[1-9][0-9]*", depth) else depth
+    k = cut_off(k, key=f"metrics: {identifier!r}: K")
+    return family._replace(values=functools.partial(family.values, k=k))
+
+
+def query_values(identifier: str, blocks: Blocks, ties: str) -> list[float | None]:
+    """Values of a metric for averages over queries: None where nothing is expected."""
+    values = query_metric(identifier).values(blocks, ties).tolist()
+    return [value if n else None for value, n in zip(values, blocks.expected, strict=True)]
