@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from clqa.ragged import Ragged
-from clqa.tops import THRESHOLDS, empty_tops, fill_tops
+from clqa.top_candidates import THRESHOLDS, empty_tops, fill_tops
 
 
 def tops_of(scores, answers, depth):
