@@ -7,7 +7,15 @@ from clqa.ragged import Ragged
 
 def row_numbers(rows: Ragged) -> np.ndarray:
     """For each value the row that it is in."""
-    return np.repeat(np.arange(len(rows.offsets) - 1), rows.lengths())
+    return np.repeat(np.arange(len(rows.offsets) - 1), np.diff(rows.offsets))
+
+
+def is_ascending(rows: Ragged) -> bool:
+    """Whether the values of each row ascend, each of them once."""
+    rises = np.diff(rows.values) > 0
+    starts = rows.offsets[(rows.offsets > 0) & (rows.offsets < len(rows.values))]
+    rises[starts - 1] = True
+    return bool(rises.all())
 
 
 def row_keys(rows: Ragged, n_ids: int) -> np.ndarray:

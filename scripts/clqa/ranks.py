@@ -19,6 +19,7 @@ from clqa.errors import InputError
 from clqa.kernels import kernel
 from clqa.predictions import release
 from clqa.ragged import Ragged
+from clqa.ragged_sets import is_ascending
 
 CHUNK_BYTES = 64 * 2**20
 # More cuts than this are counted by histogram; 14,505 scores cost the same either way at about
@@ -131,17 +132,10 @@ def _check(scores, targets: Ragged, excluded: Sequence[Ragged], rows: np.ndarray
             raise InputError(f"answers: {len(ids.offsets) - 1} rows for {len(rows)} queries")
         if len(ids.values) and not 0 <= ids.values.min() <= ids.values.max() < n_entities:
             raise InputError(f"answers: an id lies outside of the {n_entities} scored entities")
-        if not _is_ascending(ids):
+        if not is_ascending(ids):
             raise InputError("answers: the ids of a query must ascend, each of them once")
     if len(rows) and not 0 <= rows.min() <= rows.max() < n_rows:
         raise InputError(f"scores: {n_rows} rows are too few for {len(rows)} queries")
-
-
-def _is_ascending(ids: Ragged) -> bool:
-    rises = np.diff(ids.values) > 0
-    starts = ids.offsets[(ids.offsets > 0) & (ids.offsets < len(ids.values))]
-    rises[starts - 1] = True
-    return bool(rises.all())
 
 
 def _stacked(excluded: Sequence[Ragged]) -> tuple[np.ndarray, np.ndarray]:
