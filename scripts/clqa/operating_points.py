@@ -16,6 +16,7 @@ from typing import NamedTuple
 import numpy as np
 
 from clqa.errors import InputError
+from clqa.kernels import kernel
 from clqa.ragged_sets import row_numbers
 from clqa.set_metrics import Counts, beta_of, f_beta
 
@@ -169,28 +170,38 @@ def marginal_bands(
 def threshold_curve(pairs: ScoredPairs, beta: float = 0.5) -> Curve:
     """F-beta at every threshold that makes a difference: each distinct score, and none reached."""
     _check(pairs)
-    rows = row_numbers(pairs)
-    order = np.lexsort((-pairs.scores, rows))
-    rows, scores, is_true = rows[order], pairs.scores[order], pairs.is_true[order]
-    at_start = np.concatenate([[0], np.cumsum(is_true)])[pairs.offsets[:-1]]
-    right = np.cumsum(is_true) - at_start[rows]
-    place = np.arange(len(rows)) - pairs.offsets[rows]
-    values = f_beta(Counts(right, place + 1, pairs.true[rows]), beta)
-    nothing = (pairs.true == 0).astype(np.float64)
-    steps = values - np.where(place == 0, nothing[rows], np.concatenate([[0.0], values])[:-1])
-    order = np.argsort(-scores, kind="stable")
-    scores = scores[order]
+    order = np.argsort(-pairs.scores, kind="stable")
+    scores, rows, is_true = (
+        part[order] for part in (pairs.scores, row_numbers(pairs), pairs.is_true)
+    )
+    right, predicted = _counts_so_far(rows, is_true, len(pairs.true))
+    before = Counts(right - is_true, predicted - 1, pairs.true[rows])
+    gains = f_beta(Counts(right, predicted, before.true), beta) - f_beta(before, beta)
     last = np.flatnonzero(np.append(scores[1:] != scores[:-1], len(scores) > 0))
-    total_right = np.concatenate([[0], np.cumsum(is_true[order])[last]])
-    total_predicted = np.concatenate([[0], last + 1])
-    gains = np.concatenate([[0.0], np.cumsum(steps[order])[last]])
+    total_right, total_predicted, total_gain = (
+        np.concatenate([[0], sums[last]])
+        for sums in (np.cumsum(is_true), np.arange(1, len(scores) + 1), np.cumsum(gains))
+    )
+    nothing = np.count_nonzero(pairs.true == 0)
     return Curve(
         np.concatenate([[np.inf], scores[last].astype(np.float64)]),
-        (math.fsum(nothing) + gains) / max(len(nothing), 1),
+        (nothing + total_gain) / max(len(pairs.true), 1),
         pooled_f_beta(total_right, total_predicted, int(pairs.true.sum()), beta),
         total_right,
         total_predicted,
     )
+
+
+@kernel
+def _counts_so_far(rows, is_true, n_queries):
+    """Right and all predictions of a query, up to each of its pairs and with it."""
+    n_right, n_predicted = np.zeros(n_queries, np.int64), np.zeros(n_queries, np.int64)
+    right, predicted = np.empty(rows.size, np.int64), np.empty(rows.size, np.int64)
+    for place in range(rows.size):
+        n_right[rows[place]] += is_true[place]
+        n_predicted[rows[place]] += 1
+        right[place], predicted[place] = n_right[rows[place]], n_predicted[rows[place]]
+    return right, predicted
 
 
 def chosen_threshold(
