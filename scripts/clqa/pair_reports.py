@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import pyarrow as pa
 
-from clqa.ceilings import ceiling, losses
+from clqa.ceilings import Ceiling, ceiling, losses
 from clqa.operating_points import ScoredPairs, break_even, marginal_bands, totals_at
 from clqa.ragged import Ragged
 from clqa.roundings import rounded
@@ -98,7 +98,7 @@ def markdown(report: dict) -> str:
         lines += ["", title, "", *_table(heads, rows)]
     if report.get("ceiling"):
         entry = report["ceiling"]
-        cells = {key: value for key, value in entry.items() if key != "lost"}
+        cells = {key: entry[key] for key in Ceiling._fields}
         cells |= {f"lost to {key}": value for key, value in entry["lost"].items()}
         lines += ["", "Ceilings of the candidates:", "", *_table([*cells], [[*cells.values()]])]
     return "\n".join([*lines, *(f"\nNote: {note}." for note in report["notes"])])
