@@ -157,7 +157,7 @@ def test_ids_that_are_written_in_other_ways_are_noticed(tmp_path, files):
 def test_a_pair_that_comes_twice_is_refused_or_keeps_its_best_score(tmp_path, form, files):
     rows = [("q1", "1", 0.2), ("q1", "2", 0.1), ("q1", "1", 0.7)]
     p = write(tmp_path / f"p{form}", rows)
-    with pytest.raises(InputError, match="query q1, answer 1 twice; .*--duplicates best"):
+    with pytest.raises(InputError, match=r"query q1, answer 1 twice; .*--duplicates best"):
         score_pairs(p, files["t"])
     assert without_repeated(read_pairs(p), "best").scores.tolist() == [0.1, 0.7]
     found = score_pairs(p, files["t"], threshold=0.5, duplicates="best")["overall"]
