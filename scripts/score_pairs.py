@@ -19,7 +19,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from clqa.errors import InputError
-from clqa.files import write_json
+from clqa.files import sha256_of, write_json
 from clqa.operating_points import CHOICES, ScoredPairs, chosen_threshold
 from clqa.pair_files import DUPLICATES, read_ids, read_keys, read_pairs, without_repeated
 from clqa.pair_reports import (
@@ -45,7 +45,7 @@ from clqa.tables import write_table
 def score_pairs(
     path_to_predictions: str | Path,
     path_to_truths: str | Path,
-    path_to_ids: str | Path | None = None,
+    path_to_queries: str | Path | None = None,
     path_to_candidates: str | Path | None = None,
     path_to_slices: str | Path | None = None,
     by: Sequence[str] | None = None,
@@ -56,13 +56,13 @@ def score_pairs(
     beta: float = 0.5,
     duplicates: str = "error",
     path_to_json: str | Path | None = None,
-    path_to_queries: str | Path | None = None,
+    path_to_table: str | Path | None = None,
 ) -> dict:
     """Evaluate predicted pairs; see the command line for the parameters.
 
     Parameters
     ----------
-    valid : predictions, truths and, optionally, ids of a validation split
+    valid : predictions, truths and, optionally, queries of a validation split
     by : columns of the slices; by default all
 
     Returns
@@ -72,13 +72,15 @@ def score_pairs(
     """
     beta = beta_of(beta)
     paths = [path_to_predictions, path_to_truths, path_to_candidates]
-    ids, (predictions, truth, candidates) = _aligned(paths, path_to_ids, duplicates)
+    others = [path_to_queries, path_to_slices, *(valid or ())]
+    ids, (predictions, truth, candidates) = _aligned(paths, path_to_queries, duplicates)
     keys, notes = _keys_of(ids, path_to_slices, by)
     pairs = _validation_pairs(valid, duplicates) if valid else None
-    threshold = chosen_threshold(pairs, choose, beta).threshold if choose else threshold
-    if threshold is not None:
+    if choose is not None or threshold is not None:
         _need_scores(path_to_predictions, predictions)
-    if threshold is not None and not choose:
+    if choose is not None:
+        threshold = chosen_threshold(pairs, choose, beta).threshold
+    elif threshold is not None:
         _check_range(path_to_predictions, threshold, predictions)
     counts = set_counts(reaching(predictions, threshold), truth.sets)
     report = report_of(counts, keys, beta) | {
@@ -86,7 +88,8 @@ def score_pairs(
         "threshold": None if threshold == math.inf else threshold,
         "threshold_choice": choose,
         "duplicates": duplicates,
-        "notes": notes + _notes(counts, path_to_ids),
+        "inputs": {str(path): sha256_of(path) for path in (*paths, *others) if path},
+        "notes": notes + _notes(counts, path_to_queries),
     }
     if candidates is not None:
         report["ceiling"] = ceiling_entry(counts, candidates.sets, truth.sets, beta)
@@ -96,28 +99,31 @@ def score_pairs(
         report["bands_of"] = "validation pairs" if pairs else "evaluated pairs"
     if path_to_json is not None:
         write_json(path_to_json, report)
-    if path_to_queries is not None:
+    if path_to_table is not None:
         retrieved = candidates and set_counts(candidates.sets, truth.sets).right
-        write_table(path_to_queries, per_query_table(ids, counts, keys, beta, retrieved))
+        protocol = {key: report[key] for key in ("beta", "rule", "inputs")}
+        write_table(path_to_table, per_query_table(ids, counts, keys, beta, retrieved), protocol)
     return report
 
 
 def _validation_pairs(paths: Sequence[str | Path], duplicates: str) -> ScoredPairs:
-    path_to_ids = paths[2] if len(paths) > 2 else None
-    _, (predictions, truth) = _aligned(paths[:2], path_to_ids, duplicates)
+    path_to_queries = paths[2] if len(paths) > 2 else None
+    _, (predictions, truth) = _aligned(paths[:2], path_to_queries, duplicates)
     _need_scores(paths[0], predictions)
     return scored_pairs(predictions, truth.sets)
 
 
 def _aligned(
-    paths: Sequence[str | Path | None], path_to_ids: str | Path | None, duplicates: str
+    paths: Sequence[str | Path | None], path_to_queries: str | Path | None, duplicates: str
 ) -> tuple[pa.Array, list[ScoredSets | None]]:
     """Queries, and the sets of each file over them; without a list the queries of all files."""
     files = [path and without_repeated(read_pairs(path), duplicates) for path in paths]
     given = [pairs for pairs in files if pairs]
-    ids = in_text_order(read_ids(path_to_ids) if path_to_ids else queries_of(given))
+    ids = in_text_order(read_ids(path_to_queries) if path_to_queries else queries_of(given))
     vocabulary = vocabulary_of(given)
-    return ids, [pairs and scored_sets(pairs, ids, vocabulary, str(path_to_ids)) for pairs in files]
+    return ids, [
+        pairs and scored_sets(pairs, ids, vocabulary, str(path_to_queries)) for pairs in files
+    ]
 
 
 def _keys_of(
@@ -142,10 +148,10 @@ def _rule(threshold: float | None) -> str:
     return "nothing" if threshold == math.inf else f"pairs with score >= {threshold!r}"
 
 
-def _notes(counts: Counts, path_to_ids: str | Path | None) -> list[str]:
+def _notes(counts: Counts, path_to_queries: str | Path | None) -> list[str]:
     notes = []
-    if not path_to_ids:
-        notes.append("no list of ids: a query that occurs in no file is not counted")
+    if not path_to_queries:
+        notes.append("no list of queries: a query that occurs in no file is not counted")
     if counts.predicted.any() and counts.true.any() and not counts.right.any():
         notes.append("no prediction is right; are the ids of both files written alike?")
     if not len(counts.true):
@@ -174,9 +180,9 @@ def main(arguments: list[str] | None = None) -> int:
     _check_options(parser, options)
     try:
         report = score_pairs(
-            *(options.predictions, options.truths, options.ids, options.candidates),
+            *(options.predictions, options.truths, options.queries, options.candidates),
             *(options.slices, options.by, options.valid, options.choose, options.threshold),
-            *(options.bands, options.beta, options.duplicates, options.json, options.queries),
+            *(options.bands, options.beta, options.duplicates, options.json, options.table),
         )
     except (InputError, OSError) as error:
         print(f"error: {error}", file=sys.stderr)
@@ -215,7 +221,7 @@ def _parser() -> argparse.ArgumentParser:
     add = parser.add_argument
     add("predictions", help="predicted pairs")
     add("truths", help="true pairs")
-    add("--ids", metavar="F", help="every query that is evaluated, also those without any pair")
+    add("--queries", metavar="F", help="every query that is evaluated, also those without any pair")
     add("--candidates", metavar="F", help="candidate pairs, for the ceilings that they impose")
     add("--slices", metavar="F", help="table of `query` and columns of keys to report by")
     add("--by", nargs="+", metavar="KEY", help="columns of it to use (default: all)")
@@ -225,7 +231,7 @@ def _parser() -> argparse.ArgumentParser:
         "--valid",
         nargs="+",
         metavar="F",
-        help="predictions, truths and perhaps ids of a validation split, to choose a threshold on",
+        help="predictions, truths and perhaps queries of a validation split to choose on",
     )
     add("--choose", choices=CHOICES, help="how: until no band pays, or for the best mean F-beta")
     add(
@@ -243,7 +249,7 @@ def _parser() -> argparse.ArgumentParser:
         help="pairs that come twice: refuse, or keep the best score (default: %(default)s)",
     )
     add("--json", metavar="F", help="also write the report to this JSON file")
-    add("--queries", metavar="F", help="also write the values of each query to this Parquet file")
+    add("--table", metavar="F", help="also write the values of each query to this Parquet file")
     return parser
 
 

@@ -2,6 +2,7 @@
 
 import json
 import math
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -14,6 +15,7 @@ from hypothesis import strategies as st
 
 import reference_sets as reference
 from clqa.errors import InputError
+from clqa.files import sha256_of
 from clqa.pair_files import read_ids, read_keys, read_pairs, without_repeated
 from clqa.pair_reports import markdown, metric_name
 from clqa.tables import read_table
@@ -136,7 +138,7 @@ def test_a_list_of_ids_that_lacks_a_query_with_pairs_is_refused(tmp_path, files)
 def test_without_a_list_of_ids_the_report_says_what_it_cannot_count(files):
     report = score_pairs(files["p"], files["t"])
     assert report["overall"]["n"] == 2
-    assert "no list of ids" in report["notes"][0]
+    assert "no list of queries" in report["notes"][0]
 
 
 def test_no_queries_give_zeros_by_definition(tmp_path, form):
@@ -186,6 +188,10 @@ def test_a_pair_that_comes_twice_is_refused_or_keeps_its_best_score(tmp_path, fo
         ("p.jsonl", '{"query": 1, "answer": 2, "score": null}\n', ":1: the score None is"),
         ("p.jsonl", '{"query": 1, "answer": 2, "score": "1"}\n', "'score' holds string"),
         ("p.jsonl", '{"query": [1], "answer": 2}\n', "'query' holds list"),
+        ("p.jsonl", '{"query": "\\ud800", "answer": 2}\n', "holds what is no text and no number"),
+        ("p.jsonl", '{"query": 1' + 30 * "0" + ', "answer": 2}\n', "holds what is no text"),
+        ("p.jsonl", "[" * 100_000, ":1: not JSON"),
+        ("p.tsv", "", "no column 'query'; its columns are none"),
         ("p.parquet", "query\tanswer\n", "cannot be read"),
         ("p.csv", "query,answer\n", "the form is unknown; names end in .parquet, .jsonl, .tsv"),
     ],
@@ -197,6 +203,20 @@ def test_a_file_that_cannot_be_used_is_refused_in_one_line(tmp_path, name, text,
     assert message in str(error.value)
     assert str(error.value).startswith(str(tmp_path / name))
     assert "\n" not in str(error.value)
+
+
+def test_marks_and_line_ends_of_other_systems_are_read(tmp_path):
+    path = tmp_path / "p.tsv"
+    path.write_bytes(b"\xef\xbb\xbfquery\tanswer\r\nq1\t1\r\n")
+    pairs = read_pairs(path)
+    assert (pairs.queries.to_pylist(), pairs.answers.to_pylist()) == (["q1"], ["1"])
+
+
+def test_what_is_no_regular_file_is_not_replaced(tmp_path, files, capsys):
+    os.mkfifo(tmp_path / "pipe.json")
+    assert run(files["p"], files["t"], "--json", tmp_path / "pipe.json") == 1
+    assert "pipe.json: no regular file" in capsys.readouterr().err
+    assert (tmp_path / "pipe.json").is_fifo()
 
 
 def test_a_parquet_column_of_numbers_and_one_of_words_are_ids(tmp_path):
@@ -222,14 +242,17 @@ def run(*arguments):
 
 def test_the_command_prints_a_table_and_writes_json_and_queries(tmp_path, files, capsys):
     out = tmp_path / "report.json", tmp_path / "queries.parquet"
-    arguments = [files["p"], files["t"], "--ids", files["i"], "--candidates", files["c"]]
-    assert run(*arguments, "--json", out[0], "--queries", out[1]) == 0
+    arguments = [files["p"], files["t"], "--queries", files["i"], "--candidates", files["c"]]
+    assert run(*arguments, "--json", out[0], "--table", out[1]) == 0
     shown = capsys.readouterr().out
     assert "| all | 3 | 0.7566 | 0.6667 | 0.5000 | 1.0000 |" in shown
     report = json.loads(out[0].read_text())
     assert report["overall"]["f0.5"] == pytest.approx(0.7566138, abs=5e-8)
+    assert report["inputs"] == {str(path): sha256_of(path) for path in files.values()}
     assert markdown(report) + "\n" == shown
-    table = read_table(out[1])[0].to_pydict()
+    table, protocol = read_table(out[1])
+    assert protocol == {key: report[key] for key in ("beta", "rule", "inputs")}
+    table = table.to_pydict()
     assert table["query"] == ["q1", "q2", "q3"]
     assert table["f0.5"] == pytest.approx([5 / 7, 1, 5 / 9])
     assert (table["right"], table["predicted"], table["true"], table["retrieved"]) == (
@@ -248,9 +271,9 @@ def test_the_command_prints_a_table_and_writes_json_and_queries(tmp_path, files,
         (["--threshold", "7"], "error: threshold 7 lies outside of the scores of"),
         (["--threshold", "-7"], "which go from 0.3 to 0.9"),
         (["--threshold", ".8", "--bands", ".8"], "error: bands: every edge must be below"),
-        (["--candidates", "{t}", "--ids", "{t}"], "t.tsv:3: query q1 twice"),
+        (["--candidates", "{t}", "--queries", "{t}"], "t.tsv:3: query q1 twice"),
         (["--slices", "{t}x"], "the form is unknown"),
-        (["--ids", "none.tsv"], "error: none.tsv: cannot be read (No such file or directory)"),
+        (["--queries", "none.tsv"], "error: none.tsv: cannot be read (No such file or directory)"),
     ],
 )
 def test_bad_input_is_one_line_on_standard_error(files, capsys, options, message):

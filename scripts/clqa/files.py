@@ -8,6 +8,8 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
+from clqa.errors import InputError
+
 
 @contextlib.contextmanager
 def replacing(path: str | os.PathLike) -> Iterator[Path]:
@@ -15,8 +17,15 @@ def replacing(path: str | os.PathLike) -> Iterator[Path]:
 
     The temporary file keeps the suffix of `path`. It is synced before it is renamed, and removed
     when the block raises, so that nobody ever sees half a file under the final name.
+
+    Raises
+    ------
+    InputError
+        If `path` is a device or a folder, which a file would otherwise take the place of.
     """
     path = Path(path)
+    if path.exists() and not path.is_file():
+        raise InputError(f"{path}: no regular file; name one to write to")
     path.parent.mkdir(parents=True, exist_ok=True)
     handle, name = tempfile.mkstemp(prefix=f".{path.stem}.", suffix=path.suffix, dir=path.parent)
     os.close(handle)

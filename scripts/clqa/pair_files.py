@@ -154,11 +154,11 @@ def _read_parquet(path: Path) -> dict[str, pa.Array]:
 
 def _read_lines(path: Path) -> dict[str, pa.Array]:
     rows = []
-    with path.open(encoding="utf-8") as stream:
+    with path.open(encoding="utf-8-sig") as stream:
         for row, line in enumerate(stream):
             try:
                 rows.append(json.loads(line))
-            except ValueError as error:
+            except (ValueError, RecursionError) as error:
                 raise InputError(f"{_where(path, row)}: not JSON ({error})") from error
             if not isinstance(rows[-1], dict):
                 raise InputError(f"{_where(path, row)}: expected an object with keys")
@@ -177,12 +177,12 @@ def _plain(path: Path, name: str, values: list) -> pa.Array:
         raise InputError(f"{_where(path, row)}: {name} {values[row]!r} is not of the kind above it")
     try:
         return pa.array(values)
-    except (pa.ArrowException, OverflowError) as error:
+    except (pa.ArrowException, OverflowError, UnicodeError) as error:
         raise InputError(f"{path}: column '{name}' holds what is no text and no number") from error
 
 
 def _read_tabs(path: Path) -> dict[str, pa.Array]:
-    lines = path.read_text(encoding="utf-8").removesuffix("\n").split("\n")
+    lines = path.read_text(encoding="utf-8-sig").removesuffix("\n").split("\n")
     header = lines[0].removesuffix("\r").split("\t")
     if len(set(header)) < len(header):
         raise InputError(f"{path}:1: a column name comes twice")
