@@ -4,6 +4,11 @@ import os
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
+
+# How long an example takes says how busy the machine is, and what was compiled before.
+settings.register_profile("clqa", deadline=None)
+settings.load_profile("clqa")
 
 ROOT = Path(__file__).resolve().parents[1]
 

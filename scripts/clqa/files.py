@@ -29,8 +29,15 @@ def replacing(path: str | os.PathLike) -> Iterator[Path]:
     when the block raises, so that nobody ever sees half a file under the final name. Of several
     processes that write one file at a time, the last to end wins. What killed ones have left is
     removed by the next that writes the same file.
+
+    Raises
+    ------
+    InputError
+        If `path` is a device or a folder, which a file would otherwise take the place of.
     """
     path = Path(path)
+    if path.exists() and not path.is_file():
+        raise InputError(f"{path}: no regular file; name one to write to")
     path.parent.mkdir(parents=True, exist_ok=True)
     with _temporary(path, folder=False) as temporary:
         yield temporary

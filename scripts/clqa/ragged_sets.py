@@ -7,7 +7,7 @@ from clqa.ragged import Ragged
 
 def row_numbers(rows: Ragged) -> np.ndarray:
     """For each value the row that it is in."""
-    return np.repeat(np.arange(len(rows.offsets) - 1), rows.lengths())
+    return np.repeat(np.arange(len(rows.offsets) - 1), np.diff(rows.offsets))
 
 
 def row_keys(rows: Ragged, n_ids: int) -> np.ndarray:
