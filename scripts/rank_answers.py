@@ -1,5 +1,7 @@
 """Count, for every hard answer of a shard, the candidates that beat and that tie it."""
 
+from collections.abc import Iterator
+
 import numpy as np
 import pyarrow as pa
 
@@ -8,30 +10,44 @@ from clqa.filters import FILTERS
 from clqa.logs import log_to
 from clqa.predictions import Predictions, open_predictions
 from clqa.query_sets import AnswerTable, read_answers
-from clqa.ranks import Competitors, count_competitors
+from clqa.ranks import Competitors, Ranking, rank
 from clqa.tables import write_table
+from clqa.top_tables import write_tops
 
 
-def rank_answers(path_to_predictions, path_to_sidecar, path_to_answers, path_to_ranks):
-    """Write one row per filter and hard answer, under all filters."""
+def rank_answers(
+    path_to_predictions, path_to_sidecar, path_to_answers, path_to_ranks, path_to_tops, depth
+):
+    """Write one row per filter and hard answer, under all filters, and one per query of tops.
+
+    Parameters
+    ----------
+    depth : int
+        How many of the best candidates of a query are kept.
+    """
     answers = read_answers(path_to_answers)
     predictions = open_predictions(path_to_predictions, path_to_sidecar, expected=answers)
     with placed(f"{path_to_predictions} with {path_to_answers}"):
-        counts = [*_counts(answers, predictions)]
+        rankings = [*_rankings(answers, predictions, depth)]
     model = {key: predictions.sidecar.get(key) for key in ("model", "method", "inference_graph")}
     model["settings"] = predictions.sidecar.get("settings", {})
-    write_table(path_to_ranks, _table(answers, counts), {**answers.metadata, "model": model})
+    about = {**answers.metadata, "model": model}
+    write_table(path_to_ranks, _table(answers, [one.counts for one in rankings]), about)
+    write_tops(path_to_tops, answers, rankings, {**about, "depth": depth})
 
 
-def _counts(answers: AnswerTable, predictions: Predictions):
-    """Counts under all filters, shape by shape."""
+def _rankings(answers: AnswerTable, predictions: Predictions, depth: int) -> Iterator[Ranking]:
+    """Rankings under all filters, shape by shape."""
     first = 0
     for part in answers.shapes.values():
         last = first + len(part.query_ids)
-        yield count_competitors(
+        excluded = [rule(part.easy, part.hard, part.retracted) for rule in FILTERS.values()]
+        yield rank(
             predictions.scores,
             targets=part.hard,
-            excluded=[rule(part.easy, part.hard, part.retracted) for rule in FILTERS.values()],
+            excluded=excluded,
+            depth=depth,
+            wanted=excluded[0],
             rows=predictions.rows[first:last],
             query_ids=part.query_ids,
             candidates=answers.candidates,
@@ -76,4 +92,6 @@ if __name__ == "__main__":
         path_to_sidecar=snakemake.input.sidecar,
         path_to_answers=snakemake.input.answers,
         path_to_ranks=snakemake.output.ranks,
+        path_to_tops=snakemake.output.tops,
+        depth=snakemake.params.depth,
     )

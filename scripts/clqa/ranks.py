@@ -20,8 +20,10 @@ from clqa.errors import InputError
 from clqa.kernels import kernel
 from clqa.predictions import release
 from clqa.ragged import Ragged, is_ascending
+from clqa.top_candidates import Tops, empty_tops, fill_tops
 
-CHUNK_BYTES = 64 * 2**20
+# Few enough that a chunk stays in cache while it is read several times.
+CHUNK_BYTES = 2**20
 # More cuts than this are counted by histogram; 14,505 scores cost the same either way at about
 # 80 cuts of float32 and 45 of float64.
 _FEW = 64
@@ -45,18 +47,44 @@ class Competitors(NamedTuple):
     candidates: np.ndarray
 
 
+class Ranking(NamedTuple):
+    """All that is kept of the scores of some queries.
+
+    Attributes
+    ----------
+    counts : Competitors
+    tops : Tops
+        The best candidates under the first filter.
+    looked_up : (n,) float
+        Scores of the entities that were asked for.
+    """
+
+    counts: Competitors
+    tops: Tops
+    looked_up: np.ndarray
+
+
 def count_competitors(
+    scores: np.ndarray, targets: Ragged, excluded: Sequence[Ragged], **options
+) -> Competitors:
+    """Count the candidates that beat and tie each target; see `rank` for all parameters."""
+    return rank(scores, targets, excluded, **options).counts
+
+
+def rank(
     scores: np.ndarray,
     targets: Ragged,
     excluded: Sequence[Ragged],
     *,
+    depth: int = 0,
+    wanted: Ragged | None = None,
     rows: np.ndarray | None = None,
     query_ids: Sequence[str] | None = None,
     candidates: np.ndarray | None = None,
     tie_atol: float = 0.0,
     chunk_bytes: int = CHUNK_BYTES,
-) -> Competitors:
-    """Count the candidates that beat and tie each target.
+) -> Ranking:
+    """Count competitors, keep the best candidates and look scores up, in one pass over the scores.
 
     Parameters
     ----------
@@ -69,6 +97,11 @@ def count_competitors(
         One per filter: entities that do not compete. A target never competes with itself and is a
         candidate of its own ranking, whether it is listed here or not; another target of the same
         query competes unless it is listed.
+    depth : int
+        How many of the best candidates under the first filter to keep; without any their numbers
+        above thresholds are not counted either.
+    wanted : Ragged of n_queries rows, optional
+        Entities whose scores are to be looked up.
     rows : (n_queries,) int, optional
         Row of `scores` of each query; by default they are in the same order.
     query_ids : sequence of str, optional
@@ -90,7 +123,10 @@ def count_competitors(
         raise InputError(f"tie_atol must be a finite number from 0, not {tie_atol!r}")
     n_queries = len(targets.offsets) - 1
     rows = np.arange(n_queries) if rows is None else np.asarray(rows, dtype=np.int64)
-    _check(scores, targets, excluded, rows)
+    wanted = (
+        Ragged(np.zeros(n_queries + 1, np.int64), targets.values[:0]) if wanted is None else wanted
+    )
+    _check(scores, targets, [*excluded, wanted], rows)
     columns = None
     if candidates is not None:
         columns, strangers = columns_of(candidates, targets)
@@ -101,20 +137,40 @@ def count_competitors(
     answers = targets.offsets.astype(np.int64), targets.values.astype(np.int32)
     counts = Competitors(*np.empty((3, len(excluded), len(targets.values)), np.int32))
     dtype = np.dtype(np.float64) if tie_atol else np.result_type(scores.dtype, np.float32)
-    step = max(1, chunk_bytes // max(1, scores.shape[1] * dtype.itemsize))
-    for first in range(0, n_queries, step):
-        last = min(first + step, n_queries)
-        chunk, places = scores, rows[first:last]
-        if scores.dtype != dtype or columns is not None:
-            chunk = scores[places] if columns is None else scores[places][:, columns]
-            chunk, places = np.ascontiguousarray(chunk, dtype), np.arange(last - first)
-        margin = dtype.type(tie_atol)
-        bad = _count_rows(_read_only(chunk), places, first, *answers, starts, ids, margin, *counts)
+    n_columns = scores.shape[1] if columns is None else len(columns)
+    tops = empty_tops(excluded[0], n_columns, depth, dtype)
+    looked_up = np.empty(len(wanted.values), dtype)
+    margin = dtype.type(tie_atol)
+    for first, chunk, places in _chunks(scores, rows, columns, dtype, chunk_bytes):
+        bad = _count_rows(chunk, places, first, *answers, starts, ids, margin, *counts)
         if bad >= 0:
             name = f"row {rows[bad]}" if query_ids is None else query_ids[bad]
             raise InputError(f"scores of query {name} hold a NaN; every entity needs a number")
+        if depth:
+            fill_tops(chunk, places, first, starts[0], ids, *tops.ids, tops.scores, tops.reaching)
+        _look_up(scores, rows, wanted, first, first + len(places), looked_up)
+    if columns is not None:
+        tops.ids.values[:] = columns[tops.ids.values]
+    return Ranking(counts, tops, looked_up)
+
+
+def _chunks(scores, rows: np.ndarray, columns: np.ndarray | None, dtype, chunk_bytes: int):
+    """Scores of some queries at a time: the first one's number, a matrix, and its rows of them."""
+    step = max(1, chunk_bytes // max(1, scores.shape[1] * dtype.itemsize))
+    for first in range(0, len(rows), step):
+        chunk, places = scores, rows[first : first + step]
+        if scores.dtype != dtype or columns is not None:
+            chunk = scores[places] if columns is None else scores[places][:, columns]
+            chunk, places = np.ascontiguousarray(chunk, dtype), np.arange(len(places))
+        yield first, _read_only(chunk), places
         release(scores)
-    return counts
+
+
+def _look_up(scores, rows: np.ndarray, wanted: Ragged, first: int, last: int, found) -> None:
+    """Write the scores of what is wanted of the queries from `first` to `last`."""
+    start, stop = wanted.offsets[first], wanted.offsets[last]
+    owners = np.repeat(rows[first:last], np.diff(wanted.offsets[first : last + 1]))
+    found[start:stop] = scores[owners, wanted.values[start:stop]]
 
 
 def _read_only(scores: np.ndarray) -> np.ndarray:

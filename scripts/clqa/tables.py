@@ -29,11 +29,17 @@ def _is_lists(kind: pa.DataType) -> bool:
     return is_list and pa.types.is_integer(kind.value_type)
 
 
+def _is_float_lists(kind: pa.DataType) -> bool:
+    is_list = pa.types.is_list(kind) or pa.types.is_large_list(kind)
+    return is_list and pa.types.is_floating(kind.value_type)
+
+
 COLUMN_KINDS: dict[str, Callable[[pa.DataType], bool]] = {
     "text": _is_text,
     "whole numbers": pa.types.is_integer,
     "numbers": pa.types.is_floating,
     "lists of whole numbers": _is_lists,
+    "lists of numbers": _is_float_lists,
 }
 
 

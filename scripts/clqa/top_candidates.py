@@ -39,9 +39,10 @@ class Tops(NamedTuple):
 def empty_tops(answers: Ragged, n_entities: int, depth: int, dtype: np.dtype) -> Tops:
     """Room for the `depth` best candidates, or all if there are fewer, of each query."""
     sizes = np.minimum(n_entities - answers.lengths(), depth)
+    n_counted = len(THRESHOLDS) if depth else 0
     offsets = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
     ids = Ragged(offsets, np.empty(offsets[-1], np.int32))
-    reaching = np.empty((len(sizes), len(THRESHOLDS)), np.int32)
+    reaching = np.empty((len(sizes), n_counted), np.int32)
     return Tops(ids, np.empty(offsets[-1], dtype), reaching)
 
 

@@ -7,6 +7,7 @@ rule rank_answers:
         answers=rules.split_answers.output.answers,
     output:
         ranks="results/ranks/{queries}/{model}/{shard}.parquet",
+        tops="results/tops/{queries}/{model}/{shard}.parquet",
     log:
         "results/logs/rank_answers/{queries}/{model}/{shard}.log",
     conda:
@@ -16,6 +17,7 @@ rule rank_answers:
         runtime=growing(60),
     params:
         code=code("rank_answers.py"),
+        depth=RUN.settings["depth"],
     script:
         "../../scripts/rank_answers.py"
 
