@@ -106,10 +106,21 @@ def test_shapes_that_only_some_method_has_do_not_count_for_the_mean(scope):
     assert own["oracle"] == 1.0
 
 
-def test_another_filter_than_the_published_one_is_told(scope):
-    published = entry()["published"] | {"benchmark": "+H"}
-    (found,) = comparisons(scope, entry(published=published), REFERENCES)
-    assert any("plus-h-corrected; this run has observed-and-full" in t for t in found.differences)
+@pytest.mark.parametrize(
+    ("layout", "own"),
+    [
+        ({"layout": "beta-e"}, "observed-and-full"),
+        ({"layout": "plus-h", "filter": "released"}, "plus-h-released"),
+        ({"layout": "plus-h", "filter": "corrected"}, None),
+    ],
+)
+def test_another_filter_than_the_published_one_is_told(scope, layout, own):
+    published = entry()["published"] | {"benchmark": "+H"} | layout
+    asked = entry(published=published) | {"graph": "FB15k-237+H"}
+    (found,) = comparisons(scope, asked, REFERENCES)
+    told = [text for text in found.differences if "published filter" in text]
+    expected = f"The published filter is plus-h-corrected; this run has {own}."
+    assert told == ([] if own is None else [expected])
 
 
 def test_the_report_and_its_tables_hold_the_comparison(tmp_path):

@@ -33,7 +33,7 @@ def test_values_that_are_printed_as_shares_are_kept():
     assert value.value == 0.4658
 
 
-@pytest.mark.parametrize("graph", ["FB15k-237", "NELL995", "ICEWS18"])
+@pytest.mark.parametrize("graph", ["FB15k-237+H", "NELL995+H", "ICEWS18+H"])
 def test_the_tables_of_plus_h_have_16_shapes_of_seven_methods(graph):
     values = found(graph=graph, queries="+H")
     assert len({one.method for one in values}) == 7

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from clqa.inventories import Inventory
+from clqa.published_entries import filter_of
 from clqa.references import Average, Reference, check_averages, group_shapes, read_references
 from clqa.roundings import points
 from clqa.scopes import Column, Scope, found_row, metric_name
@@ -84,7 +85,13 @@ def comparisons(scope: Scope, entry: dict, path: str | os.PathLike) -> list[Comp
         )
         for name, references in found.items()
     )
-    return [_comparison(scope, table) for table in tables]
+    return [_comparison(scope, table, filtered_as(entry)) for table in tables]
+
+
+def filtered_as(entry: dict) -> str | None:
+    """The filter of a published selection of answers, whose other answers are its easy ones."""
+    reading = filter_of(entry.get("published", {"layout": None}))
+    return reading and f"plus-h-{reading}"
 
 
 def _others(
@@ -97,7 +104,7 @@ def _others(
     return {group: tuple(shapes) for group, shapes in found.items()}
 
 
-def _comparison(scope: Scope, table: _Table) -> Comparison:
+def _comparison(scope: Scope, table: _Table, as_read: str | None) -> Comparison:
     first = table.references[0]
     filters = {row.filter for row in scope.numbers.values()}
     rule = first.filter if first.filter in filters else scope.filter
@@ -109,7 +116,7 @@ def _comparison(scope: Scope, table: _Table) -> Comparison:
         f"{metric_name(first.metric)} published for the {first.split} queries of {first.queries} "
         f"on {first.graph}, and of this run"
     )
-    differences = list(_differences(scope, table, rule))
+    differences = list(_differences(scope, table, as_read or rule))
     return Comparison(table.name, caption, differences, _columns(table), tuple(lines), rows)
 
 
