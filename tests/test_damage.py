@@ -40,7 +40,7 @@ def made(tmp_path_factory):
     make_queries(folder, some_graph(), SHAPES)
     predict(folder)
     paths = [folder / name for name in ("random.npy", "random.json", "answers.parquet")]
-    rank_answers(*paths, folder / "ranks.parquet")
+    rank_answers(*paths, folder / "ranks.parquet", folder / "tops.parquet", depth=4)
     return folder
 
 

@@ -228,7 +228,7 @@ def test_ranks_leave_out_other_entities_from_end_to_end(tmp_path):
     sidecar |= {"model": "m", "method": "m", "inference_graph": [], "settings": {}}
     paths = [tmp_path / name for name in ("p.npy", "p.json", "answers", "ranks")]
     write_predictions(*paths[:2], [np.tile(scores, (2, 1))], sidecar)
-    rank_answers(*paths)
+    rank_answers(*paths, tmp_path / "tops", depth=3)
     table, metadata = read_table(paths[3])
     for name, expected in (("greater", 1), ("tied", 1), ("candidates", 5)):
         assert set(table[name].to_pylist()) == {expected}
@@ -236,10 +236,14 @@ def test_ranks_leave_out_other_entities_from_end_to_end(tmp_path):
     score_answers(
         [paths[3]],
         [paths[2]],
+        [tmp_path / "queries.parquet"],
+        tmp_path / "graph.npz",
+        tmp_path / "relations.tsv",
         tmp_path / "scores",
         ["mrr"],
         ["pessimistic"],
         ["observed-and-full"],
+        [],
     )
     scored, metadata = read_table(tmp_path / "scores")
     assert scored["mrr[pessimistic,observed-and-full]"].to_pylist()[:2] == [1 / 3, 1 / 3]

@@ -10,6 +10,7 @@ from clqa.errors import InputError
 from clqa.query_sets import Answers, AnswerTable, set_hash
 from clqa.ragged import ragged
 from clqa.scores import merged_metadata, query_scores
+from clqa.strata import strata
 
 METRICS = ["mrr", "hits@1"]
 TIES = ["pessimistic", "optimistic"]
@@ -43,6 +44,7 @@ RANKS = pa.table(
 
 def scored(**changes):
     names = {"metrics": METRICS, "ties": TIES, "filters": FILTERS, **changes}
+    names.setdefault("strata", strata(["links"], ANSWERS))
     return query_scores(RANKS, ANSWERS, **names).to_pylist()
 
 
@@ -93,6 +95,39 @@ def test_answers_are_also_scored_by_their_missing_links():
 def test_a_stratum_has_the_queries_that_have_such_answers():
     rows = [(r["query_id"], r["stratum"], r["n_hard"]) for r in scored() if r["stratum"]]
     assert rows == [("a", "links=1", 1), ("b", "links=1", 1), ("a", "links=2", 1)]
+
+
+def test_strata_have_scores_under_the_primary_protocol_alone():
+    found = row("b", "links=1")
+    assert found["mrr[pessimistic,observed-and-full]"] == 1.0
+    assert found["tie_rate[observed-and-full]"] == 0.0
+    primary = ("[pessimistic,observed-and-full]", "tie_rate[observed-and-full]")
+    others = [name for name in found if name.endswith("]") and not name.endswith(primary)]
+    assert {found[name] for name in others} == {None}
+
+
+def test_metrics_of_queries_stand_beside_those_of_answers():
+    """Query a finds its hard answers at the places 2 and 5, b at 1 or, with a tie, at 2."""
+    names = ["precision@2", "recall@5", "ndcg@5", "first_hit_mrr", "retrieval_accuracy"]
+    rows = {r["query_id"]: r for r in scored(metrics=names, strata=())}
+    a = [rows["a"][f"{name}[pessimistic,observed-and-full]"] for name in names]
+    ideal = 1 + 1 / np.log2(3)
+    assert a == pytest.approx([1 / 2, 1, (1 / np.log2(3) + 1 / np.log2(6)) / ideal, 1 / 2, 1 / 2])
+    b = [rows["b"][f"first_hit_mrr[{t},full-only]"] for t in ("pessimistic", "optimistic")]
+    assert b == [1 / 2, 1]
+    assert not any("ndcg@5[realistic" in name for name in rows["a"])
+    assert rows["c"]["ndcg@5[pessimistic,observed-and-full]"] is None
+
+
+def test_a_metric_of_queries_takes_the_answers_of_a_stratum_alone():
+    """Of a, the answer that needs two links has three candidates ahead, the other answer gone."""
+    (found,) = (
+        r
+        for r in scored(metrics=["first_hit_mrr", "recall@3"])
+        if (r["query_id"], r["stratum"]) == ("a", "links=2")
+    )
+    assert found["first_hit_mrr[pessimistic,observed-and-full]"] == 1 / 4
+    assert found["recall@3[pessimistic,observed-and-full]"] == 0.0
 
 
 def test_there_is_one_column_for_each_metric_policy_and_filter():

@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import shutil
 
 import numpy as np
 import pytest
@@ -42,6 +43,7 @@ SHAPES = {
 METRICS = ["mrr", "mr", "hits@1", "hits@3"]
 TIES = ["pessimistic", "optimistic", "realistic", "expected"]
 FILTERS = ["observed-and-full", "full-only"]
+STRATA = ["links", "size", "degree", "relation"]
 
 
 def make_queries(folder, graph, shapes, split="test"):
@@ -65,6 +67,8 @@ def make_queries(folder, graph, shapes, split="test"):
     metadata = describe_queries(graph, split, shapes, all_ids)
     write_queries(folder / "queries.parquet", queries, metadata, source="sampled")
     write_answers(folder / "answers.parquet", answers, metadata)
+    labels = "".join(f"{n}\tr{n}\n" for n in range(graph.n_relations))
+    (folder / "relations.tsv").write_text(labels)
 
 
 def predict(folder, model="random", split="test", **changes):
@@ -92,6 +96,8 @@ def rank(folder, model="random"):
         folder / f"{model}.json",
         folder / "answers.parquet",
         folder / f"{model}.ranks.parquet",
+        folder / f"{model}.tops.parquet",
+        depth=5,
     )
     return read_table(folder / f"{model}.ranks.parquet")
 
@@ -101,10 +107,14 @@ def score(folders, model="random", path_to_scores=None):
     score_answers(
         [folder / f"{model}.ranks.parquet" for folder in folders],
         [folder / "answers.parquet" for folder in folders],
+        [folder / "queries.parquet" for folder in folders],
+        folders[0] / "graph.npz",
+        folders[0] / "relations.tsv",
         path_to_scores,
         METRICS,
         TIES,
         FILTERS,
+        STRATA,
     )
     return read_table(path_to_scores)
 
@@ -125,7 +135,7 @@ def made(tmp_path_factory):
 @pytest.fixture
 def folder(made, tmp_path):
     """A folder of the test's own with the same graph and queries."""
-    for name in ("graph.npz", "queries.parquet", "answers.parquet"):
+    for name in ("graph.npz", "queries.parquet", "answers.parquet", "relations.tsv"):
         (tmp_path / name).write_bytes((made / name).read_bytes())
     return tmp_path
 
@@ -289,7 +299,8 @@ def test_shards_are_scored_like_one(made, tmp_path):
     for i, names in enumerate((["2i", "pni"], ["1p"], ["2u"])):
         folder = tmp_path / str(i)
         folder.mkdir()
-        write_graph(folder / "graph.npz", some_graph())
+        for name in ("graph.npz", "relations.tsv"):
+            shutil.copy(made / name, folder)
         queries = read_queries(made / "queries.parquet")
         answers = read_answers(made / "answers.parquet")
         formulas = {shape: SHAPES[shape] for shape in names}
@@ -341,10 +352,14 @@ def test_a_filter_that_the_ranks_do_not_have_is_named_with_their_file(made, tmp_
         score_answers(
             [made / "random.ranks.parquet"],
             [made / "answers.parquet"],
+            [made / "queries.parquet"],
+            made / "graph.npz",
+            made / "relations.tsv",
             tmp_path / "scores.parquet",
             METRICS,
             TIES,
             ["raw"],
+            [],
         )
     assert not list(tmp_path.iterdir())
 
@@ -397,7 +412,8 @@ def test_known_answers_are_filtered_by_the_split(tmp_path, split, scores, links,
     sidecar = {"query_ids": list(ids), "n_entities": 7, "vocabulary": graph.vocabulary}
     dump = [tmp_path / "mine.npy", tmp_path / "mine.json"]
     write_predictions(*dump, [np.array([[*scores, -1.0]])], sidecar)
-    rank_answers(*dump, paths[1], tmp_path / "mine.ranks.parquet")
+    (tmp_path / "relations.tsv").write_text("0\tlikes\n")
+    rank_answers(*dump, paths[1], *(tmp_path / f"mine.{k}.parquet" for k in ("ranks", "tops")), 3)
     table, _ = score([tmp_path], "mine")
     (found,) = (row for row in table.to_pylist() if row["stratum"] == "")
     assert found["n_hard"] == 1

@@ -1,8 +1,10 @@
-"""Ranking metrics as functions of how many candidates beat and tie an answer.
+"""The metrics of a run by name, and those of single answers.
 
-A metric function takes `greater` and `tied`, two integer arrays over answers, and the name of a tie
-policy, and gives one float64 value per answer; under `expected` it is the exact expectation over
-the order of ties. Averages are taken elsewhere (`clqa.averages`).
+The function of a metric of answers takes `greater` and `tied`, two integer arrays over answers, and
+the name of a tie policy, and gives one float64 value per answer; under `expected` it is the exact
+expectation over the order of ties. Metrics of queries are those of `clqa.retrieval`, which is not
+imported here: the workflow checks names each time it is read. Averages are taken elsewhere
+(`clqa.averages`).
 """
 
 import functools
@@ -14,7 +16,7 @@ from typing import NamedTuple
 import numpy as np
 
 from clqa.errors import InputError
-from clqa.ties import expected_hits, expected_reciprocals, ranks
+from clqa.ties import POLICIES, expected_hits, expected_reciprocals, ranks
 
 # Part of every fingerprint: raised when a definition below changes a value.
 VERSION = 1
@@ -23,18 +25,23 @@ MOST = 2**31 - 1
 
 
 class Metric(NamedTuple):
-    """A metric and the direction in which it is better.
+    """A metric, the tie policies that it has, and the direction in which it is better.
 
     Attributes
     ----------
-    values : callable
-        `values(greater, tied, ties)` gives one float64 per answer.
+    values : callable, optional
+        `values(greater, tied, ties)` gives one float64 per answer; None for a metric of queries.
+    policies : tuple of str
     higher_is_better : bool
         Such metrics lie in [0, 1]; the others start at 1.
+    title : str
+        The metric in print, without its K.
     """
 
-    values: Callable[[np.ndarray, np.ndarray, str], np.ndarray]
+    values: Callable[[np.ndarray, np.ndarray, str], np.ndarray] | None
+    policies: tuple[str, ...]
     higher_is_better: bool
+    title: str
 
 
 def reciprocal_ranks(greater: np.ndarray, tied: np.ndarray, ties: str) -> np.ndarray:
@@ -51,11 +58,21 @@ def hits(greater: np.ndarray, tied: np.ndarray, ties: str, k: int) -> np.ndarray
     return (ranks(greater, tied, ties) <= k).astype(np.float64)
 
 
+_WITHOUT_REALISTIC = tuple(policy for policy in POLICIES if policy != "realistic")
+
 # A key that ends in @K stands for one metric per whole number K >= 1.
 METRICS = {
-    "mrr": Metric(reciprocal_ranks, higher_is_better=True),
-    "mr": Metric(ranks, higher_is_better=False),
-    "hits@K": Metric(hits, higher_is_better=True),
+    "mrr": Metric(reciprocal_ranks, POLICIES, True, "MRR"),
+    "mr": Metric(ranks, POLICIES, False, "Mean rank"),
+    "hits@K": Metric(hits, POLICIES, True, "Hits"),
+    "precision@K": Metric(None, _WITHOUT_REALISTIC, True, "Precision"),
+    "recall@K": Metric(None, _WITHOUT_REALISTIC, True, "Recall"),
+    "capped_recall@K": Metric(None, _WITHOUT_REALISTIC, True, "Capped recall"),
+    "ndcg@K": Metric(None, _WITHOUT_REALISTIC, True, "NDCG"),
+    "hit_rate@K": Metric(None, POLICIES, True, "Hit rate"),
+    "first_hit_mrr": Metric(None, POLICIES, True, "First-hit MRR"),
+    "first_hit_mrr@K": Metric(None, POLICIES, True, "First-hit MRR"),
+    "retrieval_accuracy": Metric(None, _WITHOUT_REALISTIC, True, "Retrieval accuracy"),
 }
 
 
@@ -67,15 +84,22 @@ def metric(identifier: str) -> Metric:
     InputError
         If there is no such metric, or K is not a whole number from 1 written plainly.
     """
+    name, k = metric_parts(identifier)
+    found = METRICS[f"{name}@K" if k else name]
+    if k is None or found.values is None:
+        return found
+    return found._replace(values=functools.partial(found.values, k=k))
+
+
+def metric_parts(identifier: str) -> tuple[str, int | None]:
+    """Name and K of a metric's id; None for a metric without K."""
     name, at, depth = identifier.partition("@") if isinstance(identifier, str) else (None,) * 3
-    family = METRICS.get(f"{name}@K" if at else name)
-    if family is None:
+    if (f"{name}@K" if at else name) not in METRICS:
         raise InputError(f"metrics: no metric {identifier!r}; known are {', '.join(METRICS)}")
     if not at:
-        return family
-    k = int(depth) if re.fullmatch("[1-9][0-9]{0,18}", depth) else depth
-    k = cut_off(k, key=f"metrics: {identifier!r:.40}: K")
-    return family._replace(values=functools.partial(family.values, k=k))
+        return name, None
+    k = int(depth) if re.fullmatch("[1-9][0-9]*", depth) else depth
+    return name, cut_off(k, key=f"metrics: {identifier!r}: K")
 
 
 def cut_off(k: int, key: str = "k") -> int:

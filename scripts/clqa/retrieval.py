@@ -11,28 +11,21 @@ hit alone, whose rank is then the mean of the other two. Elsewhere it has none: 
 take the mean of their places, a block may put more of them within the first k places than there are
 places.
 
-How these join `clqa.metrics.METRICS`: that table holds metrics of one answer, which a query
-averages; `QUERY_METRICS` holds metrics of one query. Where `clqa.scores` averages the values of the
-chosen answers of a stratum, it makes `blocks_of_counts(offsets, greater[chosen], tied[chosen])`
-once per filter, and each metric of queries is `query_values` of these blocks. The expected items of
-the stratum `links=2` are its answers alone: the others are no candidates there, as ever. A score of
-a policy that the metric lacks has no column. This module needs numba: where names are checked
-before a run, import it late.
+Over single answers of a stratum, such as those that need two missing links, the expected items are
+these answers alone: the others are no candidates, as ever.
 """
 
 import functools
-import re
 from collections.abc import Callable
-from typing import NamedTuple
 
 import numpy as np
 
 from clqa.errors import InputError
 from clqa.first_hits import chances, first_blocks, mean_reciprocals
 from clqa.kernels import kernel
-from clqa.metrics import cut_off
+from clqa.metrics import cut_off, metric_parts
 from clqa.tie_blocks import Blocks
-from clqa.ties import POLICIES, tie_policy
+from clqa.ties import tie_policy
 
 WHOLE = np.iinfo(np.int64).max  # a cut-off that cuts nothing
 
@@ -162,56 +155,34 @@ def _gained(gains, low, high):
     return sums
 
 
-class QueryMetric(NamedTuple):
-    """A metric of a query, the tie policies it has; all lie in [0, 1], and higher is better.
-
-    Attributes
-    ----------
-    values : callable
-        `values(blocks, ties)` gives one float64 per query.
-    policies : tuple of str
-    """
-
-    values: Callable[[Blocks, str], np.ndarray]
-    policies: tuple[str, ...]
-
-
-_WITHOUT_REALISTIC = tuple(policy for policy in POLICIES if policy != "realistic")
-
-# A key that ends in @K stands for one metric per whole number K >= 1.
-QUERY_METRICS = {
-    "precision@K": QueryMetric(precision, _WITHOUT_REALISTIC),
-    "recall@K": QueryMetric(recall, _WITHOUT_REALISTIC),
-    "capped_recall@K": QueryMetric(capped_recall, _WITHOUT_REALISTIC),
-    "ndcg@K": QueryMetric(ndcg, _WITHOUT_REALISTIC),
-    "hit_rate@K": QueryMetric(hit_rate, POLICIES),
-    "first_hit_mrr": QueryMetric(reciprocal_first_hits, POLICIES),
-    "first_hit_mrr@K": QueryMetric(reciprocal_first_hits, POLICIES),
-    "retrieval_accuracy": QueryMetric(retrieval_accuracy, _WITHOUT_REALISTIC),
+# Functions of the metrics of queries in `clqa.metrics.METRICS`; `values(blocks, ties)` gives one
+# float64 per query.
+VALUES = {
+    "precision": precision,
+    "recall": recall,
+    "capped_recall": capped_recall,
+    "ndcg": ndcg,
+    "hit_rate": hit_rate,
+    "first_hit_mrr": reciprocal_first_hits,
+    "retrieval_accuracy": retrieval_accuracy,
 }
 
 
-def query_metric(identifier: str) -> QueryMetric:
-    """The metric of an id such as `ndcg@10`.
+def query_metric(identifier: str) -> Callable[[Blocks, str], np.ndarray]:
+    """The function of a metric of queries, such as `ndcg@10`, with its K.
 
     Raises
     ------
     InputError
-        If there is no such metric, or K is not a whole number from 1 written plainly.
+        If there is no such metric of queries.
     """
-    name, at, depth = identifier.partition("@")
-    family = QUERY_METRICS.get(f"{name}@K" if at else name)
-    if family is None:
-        known = ", ".join(QUERY_METRICS)
-        raise InputError(f"metrics: no metric of queries {identifier!r}; known are {known}")
-    if not at:
-        return family
-    k = int(depth) if re.fullmatch("[1-9][0-9]*", depth) else depth
-    k = cut_off(k, key=f"metrics: {identifier!r}: K")
-    return family._replace(values=functools.partial(family.values, k=k))
+    name, k = metric_parts(identifier)
+    if name not in VALUES:
+        raise InputError(f"metrics: {identifier!r} is a metric of answers, not of queries")
+    return VALUES[name] if k is None else functools.partial(VALUES[name], k=k)
 
 
 def query_values(identifier: str, blocks: Blocks, ties: str) -> list[float | None]:
     """Values of a metric for averages over queries: None where nothing is expected."""
-    values = query_metric(identifier).values(blocks, ties).tolist()
+    values = query_metric(identifier)(blocks, ties).tolist()
     return [value if n else None for value, n in zip(values, blocks.expected, strict=True)]

@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 
 from clqa.errors import damaged
 from clqa.formulas import Formula, parse
-from clqa.metrics import score_id
+from clqa.metrics import metric, score_id
 from clqa.query_sets import ANSWERS, set_hash
 from clqa.tables import Contents, read_table
 
@@ -21,7 +21,11 @@ RULE = "score_answers"
 def score_columns(metrics: Iterable[str], ties: Iterable[str], filters: Iterable[str]) -> list[str]:
     """Names of the columns that hold scores."""
     filters = list(filters)
-    names = [score_id(*parts) for parts in itertools.product(metrics, ties, filters)]
+    names = [
+        score_id(name, policy, rule)
+        for name, policy, rule in itertools.product(metrics, ties, filters)
+        if policy in metric(name).policies
+    ]
     return names + [f"tie_rate[{name}]" for name in filters]
 
 
@@ -122,9 +126,12 @@ def _check_rows(path: str | os.PathLike, table: pa.Table, metadata: dict) -> Non
     for name in ("n_easy", "n_hard"):
         if (table[name].to_numpy() < 0).any():
             raise damaged(path, f"the column '{name}' has a negative number", RULE)
-    unanswered = table["n_hard"].to_numpy() == 0
+    unanswered = whole["n_hard"].to_numpy() == 0
     for name in (name for name in table.column_names if name.endswith("]")):
-        values = table[name].to_numpy(zero_copy_only=False)
+        values = whole[name].to_numpy(zero_copy_only=False)
         if (np.isfinite(values) == unanswered).any():
             what = f"the column '{name}' must have a number for each query with a hard answer"
             raise damaged(path, f"{what}, and for no other", RULE)
+        n_in_strata = table[name].null_count - whole[name].null_count
+        if n_in_strata not in (0, len(table) - len(whole)):
+            raise damaged(path, f"the column '{name}' has gaps in its strata", RULE)

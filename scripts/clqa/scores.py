@@ -12,7 +12,10 @@ from clqa.averages import query_means
 from clqa.errors import InputError, damaged
 from clqa.metrics import metric, score_id
 from clqa.query_sets import ANSWERS, AnswerTable, set_hash
+from clqa.retrieval import query_values
+from clqa.strata import Stratum
 from clqa.tables import Contents, read_table
+from clqa.tie_blocks import Blocks, blocks_of_counts
 from clqa.ties import tie_policy
 
 RANKS = Contents(
@@ -52,8 +55,9 @@ def query_scores(
     metrics: Sequence[str],
     ties: Sequence[str],
     filters: Sequence[str],
+    strata: Iterable[Stratum] = (),
 ) -> pa.Table:
-    """Average the values of each query's hard answers.
+    """Score each query, over all its hard answers and over those of each stratum.
 
     Parameters
     ----------
@@ -61,14 +65,16 @@ def query_scores(
         As `rank_answers` writes it.
     answers : AnswerTable
         Those that were ranked. A query without hard answers has a row without scores.
+    strata : iterable of Stratum
+        Their rows have scores under the first tie policy and the first filter alone.
 
     Returns
     -------
     pa.Table
         Columns `query_id`, `shape`, `stratum`, `n_easy`, `n_hard`, one per score id, and
         `tie_rate[filter]`, the share of hard answers that tie with a candidate. First a row per
-        query over all its hard answers (stratum empty), then, by number of missing links, a row
-        per query over those of its hard answers that need so many (stratum `links=1`, ...).
+        query over all its hard answers (stratum empty), then, stratum by stratum, a row per query
+        over those of its hard answers that are in the stratum.
 
     Raises
     ------
@@ -77,13 +83,23 @@ def query_scores(
     """
     queries = pa.concat_tables(_queries(answers))
     n_hard = queries["n_hard"].to_numpy()
-    links = np.concatenate([np.empty(0, np.uint8), *(a.links for a in answers.shapes.values())])
-    values = dict(_values(ranks, answers, metrics, ties, filters))
     owner = np.repeat(np.arange(len(n_hard)), n_hard)
-    parts = [_stratum("", queries, owner, np.ones(len(links), bool), values, keep_all=True)]
-    for number in np.unique(links):
-        parts.append(_stratum(f"links={number}", queries, owner, links == number, values))
-    return pa.concat_tables(parts)
+    counts = {name: _counts(ranks, answers, name) for name in filters}
+    every = Stratum("", np.ones(len(owner), bool), whole=True)
+    asked = _asked(metrics, ties, filters)
+    parts = [_stratum(every, queries, owner, counts, asked, filters)]
+    asked = _asked(metrics, ties[:1], filters[:1])
+    parts += [_stratum(one, queries, owner, counts, asked, filters[:1]) for one in strata]
+    return pa.concat_tables(parts, promote_options="default")
+
+
+def _asked(metrics, ties, filters) -> list[tuple[str, str, str]]:
+    """The metrics under those of the tie policies that they have, and filters."""
+    return [
+        (name, policy, rule)
+        for name, policy, rule in itertools.product(metrics, map(tie_policy, ties), filters)
+        if policy in metric(name).policies
+    ]
 
 
 def _queries(answers: AnswerTable) -> Iterator[pa.Table]:
@@ -99,16 +115,6 @@ def _queries(answers: AnswerTable) -> Iterator[pa.Table]:
                 "n_hard": part.hard.lengths().astype(np.int32),
             }
         )
-
-
-def _values(ranks, answers, metrics, ties, filters) -> Iterator[tuple[str, np.ndarray]]:
-    """Value of each hard answer, by score id."""
-    chosen = {name: metric(name).values for name in metrics}
-    counts = {name: _counts(ranks, answers, name) for name in filters}
-    for name, policy, rule in itertools.product(metrics, map(tie_policy, ties), filters):
-        yield score_id(name, policy, rule), chosen[name](*counts[rule], policy)
-    for rule, (_, tied) in counts.items():
-        yield f"tie_rate[{rule}]", (tied > 0).astype(np.float64)
 
 
 def _counts(ranks: pa.Table, answers: AnswerTable, rule: str) -> tuple[np.ndarray, np.ndarray]:
@@ -128,27 +134,40 @@ def _counts(ranks: pa.Table, answers: AnswerTable, rule: str) -> tuple[np.ndarra
 
 
 def _stratum(
-    name: str,
+    stratum: Stratum,
     queries: pa.Table,
     owner: np.ndarray,
-    chosen: np.ndarray,
-    values: dict[str, np.ndarray],
-    keep_all: bool = False,
+    counts: dict[str, tuple[np.ndarray, np.ndarray]],
+    asked: Sequence[tuple[str, str, str]],
+    filters: Sequence[str],
 ) -> pa.Table:
-    """Rows of the queries that have chosen answers, or of all; `owner` is each answer's query."""
+    """Rows of the queries that have answers in a stratum, or of all; `owner` has their queries."""
+    chosen = stratum.chosen
     n_hard = np.bincount(owner[chosen], minlength=len(queries)).astype(np.int32)
-    kept = np.flatnonzero((n_hard > 0) | keep_all)
+    kept = np.flatnonzero((n_hard > 0) | (stratum.name == ""))
     offsets = np.concatenate([[0], np.cumsum(n_hard[kept])])
     rows = queries.take(kept)
     columns = {
         "query_id": rows["query_id"],
         "shape": rows["shape"],
-        "stratum": pa.array([name] * len(kept), pa.string()),
+        "stratum": pa.array([stratum.name] * len(kept), pa.string()),
         "n_easy": rows["n_easy"],
         "n_hard": n_hard[kept],
     }
-    for score, per_answer in values.items():
-        columns[score] = pa.array(query_means(per_answer[chosen], offsets), pa.float64())
+    within = {rule: [values[chosen] for values in counts[rule]] for rule in filters}
+    blocks: dict[str, Blocks] = {}
+    for name, policy, rule in asked:
+        values_of = metric(name).values
+        if values_of is not None:
+            values = query_means(values_of(*within[rule], policy), offsets)
+        else:
+            if rule not in blocks:
+                blocks[rule] = blocks_of_counts(offsets, *within[rule])
+            values = query_values(name, blocks[rule], policy)
+        columns[score_id(name, policy, rule)] = pa.array(values, pa.float64())
+    for rule in filters:
+        rates = query_means((within[rule][1] > 0).astype(np.float64), offsets)
+        columns[f"tie_rate[{rule}]"] = pa.array(rates, pa.float64())
     return pa.table(columns)
 
 

@@ -1,9 +1,9 @@
 """Tables of what is kept of the scores of a query: its best candidates and its answers' scores.
 
-Columns: `query_id`, `shape`, `candidates` (how many entities compete, answers apart), `entities` and
-`scores` (the best of them, answers apart, by score and then id), `answer_scores` (of the easy and
-the hard answers together, by id) and `reaching` (how many candidates have at least each score of
-0, 0.01, ..., 1; null where a score is no degree).
+Columns: `query_id`, `shape`, `candidates` (how many entities compete, answers apart), `entities`
+and `scores` (the best of them, by score and then id), `answer_scores` (of the easy and the hard
+answers together, by id) and `reaching` (how many candidates have at least each score of 0, 0.01,
+..., 1; null where a score is no degree).
 """
 
 import os
@@ -105,9 +105,7 @@ def _lists(rows: Ragged, known: np.ndarray | None = None) -> pa.ListArray:
     return pa.ListArray.from_arrays(offsets, pa.array(rows.values), mask=mask)
 
 
-def read_tops(
-    path: str | os.PathLike, answers: AnswerTable
-) -> tuple[dict[str, QueryTops], dict]:
+def read_tops(path: str | os.PathLike, answers: AnswerTable) -> tuple[dict[str, QueryTops], dict]:
     """The tops of each shape, and the metadata of the table.
 
     Raises

@@ -31,6 +31,11 @@ rule score_answers:
         answers=lambda wildcards: each_shard(
             rules.split_answers.output.answers, [wildcards.queries]
         ),
+        queries=lambda wildcards: each_shard(
+            rules.sample_queries.output.queries, [wildcards.queries]
+        ),
+        graph=graph_of,
+        relations=lambda wildcards: graph_of(wildcards, "relations"),
     output:
         scores="results/scores/{queries}/{model}.parquet",
     log:
@@ -45,5 +50,6 @@ rule score_answers:
         metrics=RUN.settings["metrics"],
         ties=RUN.settings["ties"],
         filters=RUN.settings["filters"],
+        strata=RUN.settings["strata"],
     script:
         "../../scripts/score_answers.py"
