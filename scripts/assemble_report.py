@@ -5,7 +5,8 @@ from pathlib import Path
 
 from clqa.answer_sizes import answer_sizes, answers_hash
 from clqa.audit_tables import audit_table, audit_view, read_audit, reduction_table
-from clqa.files import write_json
+from clqa.files import sha256_of, write_json
+from clqa.interval_tables import read_intervals
 from clqa.inventories import graph_hashes, graph_table, sampling_table
 from clqa.logs import log_to
 from clqa.manifests import manifest, versions
@@ -20,6 +21,7 @@ from clqa.wide_tables import overview
 
 def assemble_report(
     paths_to_scores: Mapping[tuple[str, str], str],
+    paths_to_intervals: Mapping[tuple[str, str], str],
     paths_to_answers: Mapping[tuple[str, str], str],
     paths_to_samplings: Mapping[tuple[str, str], str],
     paths_to_audits: Mapping[str, str],
@@ -38,7 +40,7 @@ def assemble_report(
 
     Parameters
     ----------
-    paths_to_scores : by query set and model
+    paths_to_scores, paths_to_intervals : by query set and model
     paths_to_answers, paths_to_samplings : by query set and shard
     paths_to_audits : by query set
     paths_to_summaries : by graph
@@ -57,7 +59,7 @@ def assemble_report(
     """
     columns = score_columns(run["metrics"], run["ties"], run["filters"])
     hashes = graph_hashes(paths_to_summaries)
-    scores = []
+    scores, rows = [], []
     for queries in run["query_sets"]:
         graph, split = (query_sets[queries][key] for key in ("graph", "split"))
         of_answers = answers_hash(_shards(paths_to_answers, queries))
@@ -65,7 +67,8 @@ def assemble_report(
             origin = Origin(queries, model, graph, split, hashes[graph], of_answers)
             path = paths_to_scores[queries, model]
             scores.append(read_scores(path, origin, run["shapes"], columns))
-    rows = [row for one in scores for row in metric_rows(one, run["name"])]
+            intervals = read_intervals(paths_to_intervals[queries, model], sha256_of(path))
+            rows += metric_rows(scores[-1], run["name"], intervals)
     write_rows(path_to_metrics, rows)
 
     scopes = [scope_of(queries, run, scores, rows) for queries in run["query_sets"]]
@@ -87,7 +90,7 @@ def assemble_report(
     averages = overview(scopes)
     write_tables(path_to_tables, averages, sections, inventory)
 
-    paths = [*paths_to_scores.values(), *paths_to_answers.values()]
+    paths = [*paths_to_scores.values(), *paths_to_intervals.values(), *paths_to_answers.values()]
     paths += [*paths_to_samplings.values(), *paths_to_summaries.values()]
     paths += paths_to_audits.values()
     results = Path(path_to_manifest).parents[2]
@@ -109,6 +112,7 @@ if __name__ == "__main__":
     scored = [tuple(name) for name in snakemake.params.scores]
     assemble_report(
         paths_to_scores=dict(zip(scored, snakemake.input.scores, strict=True)),
+        paths_to_intervals=dict(zip(scored, snakemake.input.intervals, strict=True)),
         paths_to_answers=dict(zip(shards, snakemake.input.answers, strict=True)),
         paths_to_samplings=dict(zip(shards, snakemake.input.samplings, strict=True)),
         paths_to_summaries=dict(

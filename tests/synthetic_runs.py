@@ -12,6 +12,7 @@ from clqa.audit_tables import DEGENERATE
 from clqa.metrics import metric, score_id
 from clqa.query_sets import set_hash
 from clqa.tables import write_table
+from estimate_intervals import estimate_intervals
 
 FORMULAS = {
     "1p": "r1(s1,f)",
@@ -46,7 +47,14 @@ def write_run(folder: Path, run: dict | None = None, n_queries: int = 6, hard=No
     `hard` gives the numbers of hard answers of a shape's queries; by default they are drawn.
     """
     run = run or configuration()
-    given = {"scores": {}, "answers": {}, "samplings": {}, "audits": {}, "summaries": {}}
+    given = {
+        "scores": {},
+        "intervals": {},
+        "answers": {},
+        "samplings": {},
+        "audits": {},
+        "summaries": {},
+    }
     for queries in run["query_sets"]:
         answers = _answers(queries, run["shapes"], n_queries, hard or {})
         for shard, names in (("one", run["shapes"][::2]), ("two", run["shapes"][1::2])):
@@ -63,6 +71,8 @@ def write_run(folder: Path, run: dict | None = None, n_queries: int = 6, hard=No
             metadata = _metadata(answers, run["shapes"]) | {"model": _model(model)}
             write_table(path, _scores(answers, model, run), metadata)
             given["scores"][queries, model] = path
+            given["intervals"][queries, model] = folder / "intervals" / queries / f"{model}.parquet"
+            estimate_intervals(path, given["intervals"][queries, model], 0, 20, 0.95)
     path = folder / "graphs" / "toy" / "summary.json"
     given["summaries"]["toy"] = _write_json(path, _SUMMARY)
     out = folder / "runs" / run["name"]

@@ -19,7 +19,7 @@ from clqa.reports import Row, negation_reading
 from clqa.roundings import points, rounded
 from clqa.scopes import Scope, key_of
 from clqa.typesetting import latex, markdown
-from clqa.wide_tables import by_links, effects, headline, suspects, tie_rates
+from clqa.wide_tables import by_stratum, effects, headline, suspects, tie_rates
 from diff_results import diff_results
 from synthetic_runs import FORMULAS, configuration, write_run
 
@@ -431,7 +431,7 @@ def test_tables_are_made_by_key_whatever_the_order_of_rows():
 
 def test_strata_come_in_the_order_of_their_numbers():
     values = {("mlp", "1p", "pessimistic", f"links={number}"): 0.1 for number in (10, 2, 1)}
-    table = by_links(scope(values))
+    table = by_stratum(scope(values), "links")
     assert [line.stratum for line in table.lines] == ["links=1", "links=2", "links=10"]
 
 

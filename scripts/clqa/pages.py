@@ -21,11 +21,12 @@ from clqa.inventories import Inventory, readable, shortfalls, without_zeros
 from clqa.reference_tables import Comparison
 from clqa.roundings import STATEMENT, points
 from clqa.scopes import Column, Scope, counts, is_share, metric_name, shape_columns, strata
+from clqa.strata import TITLES
 from clqa.wide_tables import (
     SUSPECT,
     Line,
     WideTable,
-    by_links,
+    by_stratum,
     effects,
     headline,
     suspects,
@@ -79,15 +80,20 @@ class Section(NamedTuple):
         return sum(pair[0] for pair in shapes), sum(pair[1] for pair in shapes)
 
     @property
-    def by_links(self) -> list[tuple[str, list, list]]:
-        """Label, lines and counts of each number of missing links."""
-        lines = self.tables["links"].lines
+    def by_stratum(self) -> list[tuple[str, WideTable, list[tuple[str, list, list]]]]:
+        """Title and table of each key, with label, lines and counts of each of its strata."""
         parts = []
-        for stratum in strata(self.scope):
-            number = stratum.removeprefix("links=")
-            label = f"{number} missing link{'' if number == '1' else 's'}"
-            own = [line for line in lines if line.stratum == stratum]
-            parts.append((label, own, self.counts[stratum]))
+        for key, names in strata(self.scope).items():
+            table = self.tables[key]
+            own = [
+                (
+                    name.partition("=")[2],
+                    [line for line in table.lines if line.stratum == name],
+                    self.counts[name],
+                )
+                for name in names
+            ]
+            parts.append((TITLES[key], table, own))
         return parts
 
 
@@ -105,12 +111,14 @@ def section(
         queries=scope.queries,
         entry=entry,
         scope=scope,
-        counts={stratum: counts(scope, stratum) for stratum in ("", *strata(scope))},
+        counts={
+            name: counts(scope, name) for name in ("", *itertools.chain(*strata(scope).values()))
+        },
         tables={
             "headline": headline(scope),
-            "links": by_links(scope),
             "ties": tie_rates(scope),
             "protocols": effects(scope),
+            **{key: by_stratum(scope, key) for key in strata(scope)},
         },
         others=tuple(headline(scope, name) for name in metrics if name != scope.metric),
         suspects=suspects(scope),

@@ -2,7 +2,7 @@
 
 import functools
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
 import pyarrow as pa
@@ -14,6 +14,7 @@ from clqa.formulas import And, Atom, Formula, Not, Or, negation_normal
 from clqa.keyed_tables import write_tsv
 from clqa.plans import groups
 from clqa.score_tables import Scores
+from clqa.strata import TITLES, stratum_order
 
 AVERAGING = "answers>query>shape>group"
 MISSING = "error"
@@ -83,12 +84,27 @@ def _readings(formula: Formula) -> Iterator[str]:
                 yield from _readings(part)
 
 
-def metric_rows(scores: Scores, run: str) -> Iterator[Row]:
-    """All rows of one model on one query set, the strata by missing links last."""
+def metric_rows(
+    scores: Scores, run: str, intervals: Mapping[tuple, tuple[float, float]] | None = None
+) -> Iterator[Row]:
+    """All rows of one model on one query set, the strata last.
+
+    Parameters
+    ----------
+    intervals : dict, optional
+        As `clqa.interval_tables.read_intervals` gives it.
+    """
+    for row in _metric_rows(scores, run):
+        score = f"{row.metric}[{','.join(filter(None, (row.ties, row.filter)))}]"
+        ends = (intervals or {}).get((row.stratum, row.shape, row.group, score))
+        yield row if ends is None else row._replace(lower=ends[0], upper=ends[1])
+
+
+def _metric_rows(scores: Scores, run: str) -> Iterator[Row]:
     columns = [name for name in scores.table.column_names if name.endswith("]")]
     places = _places(scores.table)
     n_answers = scores.table["n_hard"].to_pylist()
-    for stratum in sorted({stratum for stratum, _ in places} | {""}, key=_stratum_order):
+    for stratum in sorted({stratum for stratum, _ in places} | {""}, key=stratum_order):
         for column in columns:
             values = scores.table[column].to_pylist()
             averages = {}
@@ -107,10 +123,6 @@ def _places(table: pa.Table) -> dict[tuple[str, str], list[int]]:
     for number, key in enumerate(keys):
         places.setdefault(key, []).append(number)
     return places
-
-
-def _stratum_order(stratum: str) -> tuple[int, str]:
-    return len(stratum), stratum
 
 
 def _rows_of_score(
@@ -132,7 +144,10 @@ def _reason(average: Average, stratum: str) -> str:
     if average.n_skipped == 0:
         return "no queries"
     if stratum:
-        return f"no hard answer needs {stratum.removeprefix('links=')} missing links"
+        key, _, value = stratum.partition("=")
+        if key == "links":
+            return f"no hard answer needs {value} missing links"
+        return f"no hard answer with {TITLES[key]} {value}"
     return "no query has a hard answer"
 
 

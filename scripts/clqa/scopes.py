@@ -7,6 +7,7 @@ from clqa.formulas import Formula, to_text
 from clqa.metrics import metric
 from clqa.reports import GROUPS, Row, members_of_groups
 from clqa.score_tables import Scores
+from clqa.strata import KEYS, stratum_order
 
 # Methods that bound the scale; they do not compete for the best number.
 CONTROLS = ("oracle", "constant", "random")
@@ -88,10 +89,14 @@ def found_row(scope: Scope, model: str, column: Column, **other) -> Row | None:
     return scope.numbers.get((model, *asked.values(), column.group or column.name))
 
 
-def strata(scope: Scope) -> list[str]:
-    """The numbers of missing links that occur, as `links=1`, `links=2`, ..."""
-    found = {row.stratum for row in scope.numbers.values()}
-    return sorted(found - {""}, key=lambda stratum: (len(stratum), stratum))
+def strata(scope: Scope) -> dict[str, list[str]]:
+    """The strata that occur, by their key and in their order; relations are too many to show."""
+    found: dict[str, list[str]] = {}
+    for stratum in dict.fromkeys(row.stratum for row in scope.numbers.values()):
+        key = stratum.partition("=")[0]
+        if key not in ("", "relation"):
+            found.setdefault(key, []).append(stratum)
+    return {key: sorted(found[key], key=stratum_order) for key in KEYS if key in found}
 
 
 def counts(scope: Scope, stratum: str = "") -> list[tuple[int, int]]:
@@ -109,5 +114,7 @@ def is_share(metric_id: str) -> bool:
 
 def metric_name(metric_id: str) -> str:
     """A metric as it is written in print."""
-    names = {"mrr": "MRR", "mr": "Mean rank", "tie_rate": "Tie rate"}
-    return names.get(metric_id, metric_id.capitalize())
+    if metric_id == "tie_rate":
+        return "Tie rate"
+    at, depth = metric_id.partition("@")[1:]
+    return f"{metric(metric_id).title}{at}{depth}"

@@ -85,7 +85,7 @@ def read_scores(
     InputError
         If the file is no table of scores, is that of something else, or lacks queries.
     """
-    table, metadata = read_table(path, _contents(columns))
+    table, metadata = read_plain_scores(path, columns)
     about = {
         "model": (metadata["model"].get("model"), origin.model),
         "split": (metadata["split"], origin.split),
@@ -96,12 +96,26 @@ def read_scores(
         if found != expected:
             what = f"scores of another {key} ({found}) than {origin.queries} asks for ({expected})"
             raise damaged(path, what, RULE)
-    _check_rows(path, table, metadata)
     formulas = metadata["formulas"]
     order = [shape for shape in shapes if shape in formulas]
     order += sorted(formulas.keys() - set(order))
     parsed = {shape: parse(formulas[shape]) for shape in order}
     return Scores(origin.queries, origin.model, origin.graph, table, metadata, parsed)
+
+
+def read_plain_scores(
+    path: str | os.PathLike, columns: Iterable[str] = ()
+) -> tuple[pa.Table, dict]:
+    """A table of scores of any model and query set, and its metadata.
+
+    Raises
+    ------
+    InputError
+        If the file is no such table, or lacks queries or columns.
+    """
+    table, metadata = read_table(path, _contents(columns))
+    _check_rows(path, table, metadata)
+    return table, metadata
 
 
 def _contents(columns: Iterable[str]) -> Contents:

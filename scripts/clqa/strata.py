@@ -25,6 +25,21 @@ _SIZES = (1, 2, 5, 10, 20, 50, 100)
 _DEGREES = (0, 1, 10, 100, 1000, 10_000)
 
 
+TITLES = {
+    "links": "number of missing links",
+    "class": "reduction class",
+    "size": "number of true answers",
+    "degree": "degree of the anchor",
+    "relation": "last relation",
+}
+
+
+def stratum_order(name: str) -> tuple:
+    """Sorts strata: none first, then key by key, buckets and numbers by their first number."""
+    key, _, value = name.partition("=")
+    return (KEYS.index(key) if key in KEYS else -1, *_natural(value))
+
+
 class Stratum(NamedTuple):
     """A part of the hard answers.
 

@@ -15,6 +15,7 @@ from clqa.scopes import (
     shape_columns,
     strata,
 )
+from clqa.strata import TITLES
 
 UNDEFINED = "–"
 # Optimistic minus pessimistic above this, 0.5 points, makes a number depend on how ties count.
@@ -65,21 +66,20 @@ def headline(scope: Scope, metric_id: str | None = None) -> WideTable:
     return WideTable(f"{name}-{scope.queries}", caption, columns, tuple(lines), measured)
 
 
-def by_links(scope: Scope) -> WideTable:
-    """The headline over those hard answers that need so many missing links, for each number."""
+def by_stratum(scope: Scope, key: str) -> WideTable:
+    """The headline over the hard answers of each stratum of a key alone."""
     columns = shape_columns(scope.shapes)
     lines = []
-    for stratum in strata(scope):
+    for stratum in strata(scope).get(key, ()):
         lines += _lines(
             scope,
             columns,
             lambda model, column, stratum=stratum: found_row(scope, model, column, stratum=stratum),
             stratum,
         )
-    name = metric_name(scope.metric)
-    caption = f"{name} on {scope.queries} by number of missing links"
+    caption = f"{metric_name(scope.metric)} on {scope.queries} by {TITLES[key]}"
     measured = (scope.metric, scope.ties, scope.filter)
-    return WideTable(f"links-{scope.queries}", caption, columns, tuple(lines), measured)
+    return WideTable(f"{key}-{scope.queries}", caption, columns, tuple(lines), measured)
 
 
 def tie_rates(scope: Scope) -> WideTable:

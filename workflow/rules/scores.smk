@@ -53,3 +53,25 @@ rule score_answers:
         strata=RUN.settings["strata"],
     script:
         "../../scripts/score_answers.py"
+
+
+rule estimate_intervals:
+    """Estimate how sure the averages of {wildcards.model} on {wildcards.queries} are."""
+    input:
+        scores=rules.score_answers.output.scores,
+    output:
+        intervals="results/intervals/{queries}/{model}.parquet",
+    log:
+        "results/logs/estimate_intervals/{queries}/{model}.log",
+    conda:
+        "../../envs/clqa.yaml"
+    resources:
+        mem_mb=growing(4000),
+        runtime=growing(60),
+    params:
+        code=code("estimate_intervals.py"),
+        seed=RUN.settings["seed"],
+        draws=RUN.settings["intervals"]["draws"],
+        level=RUN.settings["intervals"]["level"],
+    script:
+        "../../scripts/estimate_intervals.py"
