@@ -5,6 +5,7 @@ from pathlib import Path
 
 from clqa.answer_sizes import answer_sizes, answers_hash
 from clqa.audit_tables import audit_table, audit_view, read_audit, reduction_table
+from clqa.comparison_tables import comparison_inventory, comparison_view, read_comparisons
 from clqa.files import sha256_of, write_json
 from clqa.interval_tables import read_intervals
 from clqa.inventories import graph_hashes, graph_table, sampling_table
@@ -13,7 +14,7 @@ from clqa.manifests import manifest, versions
 from clqa.pages import page, section, write_page
 from clqa.reference_tables import comparisons, reference_table
 from clqa.reports import metric_rows, write_rows
-from clqa.scopes import scope_of
+from clqa.scopes import is_share, scope_of
 from clqa.score_tables import Origin, read_scores, score_columns
 from clqa.typesetting import write_tables
 from clqa.wide_tables import overview
@@ -22,6 +23,7 @@ from clqa.wide_tables import overview
 def assemble_report(
     paths_to_scores: Mapping[tuple[str, str], str],
     paths_to_intervals: Mapping[tuple[str, str], str],
+    paths_to_comparisons: Mapping[str, str],
     paths_to_answers: Mapping[tuple[str, str], str],
     paths_to_samplings: Mapping[tuple[str, str], str],
     paths_to_audits: Mapping[str, str],
@@ -42,7 +44,7 @@ def assemble_report(
     ----------
     paths_to_scores, paths_to_intervals : by query set and model
     paths_to_answers, paths_to_samplings : by query set and shard
-    paths_to_audits : by query set
+    paths_to_audits, paths_to_comparisons : by query set
     paths_to_summaries : by graph
     path_to_references : published results
     path_to_template : the page, in Jinja
@@ -73,18 +75,21 @@ def assemble_report(
 
     scopes = [scope_of(queries, run, scores, rows) for queries in run["query_sets"]]
     audits = {name: read_audit(paths_to_audits[name]) for name in run["query_sets"]}
+    compared = {name: read_comparisons(paths_to_comparisons[name]) for name in run["query_sets"]}
     sections = []
     for scope in scopes:
         entry = query_sets[scope.queries]
         sizes = answer_sizes(_shards(paths_to_answers, scope.queries), scope.shapes)
         seen = audit_view(audits[scope.queries], list(scope.shapes))
         published = comparisons(scope, entry, path_to_references)
-        sections.append(section(scope, entry, run["metrics"], sizes, seen, published))
+        pairs = comparison_view(compared[scope.queries], list(scope.shapes), is_share(scope.metric))
+        sections.append(section(scope, entry, run["metrics"], sizes, seen, published, pairs))
     inventory = {
         "graphs": graph_table(paths_to_summaries),
         "sampling": sampling_table(paths_to_samplings, run["query_sets"], run["shapes"]),
         "audits": audit_table(audits, run["shapes"]),
         "reductions": reduction_table(audits, run["shapes"]),
+        "comparisons": comparison_inventory(compared),
         "references": reference_table([one for part in sections for one in part.references]),
     }
     averages = overview(scopes)
@@ -92,7 +97,7 @@ def assemble_report(
 
     paths = [*paths_to_scores.values(), *paths_to_intervals.values(), *paths_to_answers.values()]
     paths += [*paths_to_samplings.values(), *paths_to_summaries.values()]
-    paths += paths_to_audits.values()
+    paths += [*paths_to_audits.values(), *paths_to_comparisons.values()]
     results = Path(path_to_manifest).parents[2]
     origin = manifest(run, query_sets, scores, rows, paths, results)
     software = versions()
@@ -113,6 +118,9 @@ if __name__ == "__main__":
     assemble_report(
         paths_to_scores=dict(zip(scored, snakemake.input.scores, strict=True)),
         paths_to_intervals=dict(zip(scored, snakemake.input.intervals, strict=True)),
+        paths_to_comparisons=dict(
+            zip(snakemake.params.run["query_sets"], snakemake.input.comparisons, strict=True)
+        ),
         paths_to_answers=dict(zip(shards, snakemake.input.answers, strict=True)),
         paths_to_samplings=dict(zip(shards, snakemake.input.samplings, strict=True)),
         paths_to_summaries=dict(

@@ -9,9 +9,11 @@ import pyarrow as pa
 
 from clqa.answer_sizes import SETS
 from clqa.audit_tables import DEGENERATE
+from clqa.methods import CONTROLS
 from clqa.metrics import metric, score_id
 from clqa.query_sets import set_hash
 from clqa.tables import write_table
+from compare_models import compare_models
 from estimate_intervals import estimate_intervals
 
 FORMULAS = {
@@ -50,6 +52,7 @@ def write_run(folder: Path, run: dict | None = None, n_queries: int = 6, hard=No
     given = {
         "scores": {},
         "intervals": {},
+        "comparisons": {},
         "answers": {},
         "samplings": {},
         "audits": {},
@@ -73,6 +76,12 @@ def write_run(folder: Path, run: dict | None = None, n_queries: int = 6, hard=No
             given["scores"][queries, model] = path
             given["intervals"][queries, model] = folder / "intervals" / queries / f"{model}.parquet"
             estimate_intervals(path, given["intervals"][queries, model], 0, 20, 0.95)
+        path = folder / "comparisons" / run["name"] / f"{queries}.parquet"
+        own = {m: p for (q, m), p in given["scores"].items() if q == queries}
+        own = {model: p for model, p in own.items() if METHODS.get(model) not in CONTROLS}
+        first = score_id(run["metrics"][0], run["ties"][0], run["filters"][0])
+        compare_models(own, path, first, seed=0)
+        given["comparisons"][queries] = path
     path = folder / "graphs" / "toy" / "summary.json"
     given["summaries"]["toy"] = _write_json(path, _SUMMARY)
     out = folder / "runs" / run["name"]

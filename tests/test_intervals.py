@@ -18,7 +18,9 @@ MRR, RATE = "mrr[pessimistic,full-only]", "tie_rate[full-only]"
 
 def table(rows):
     names = ("shape", "stratum", MRR, RATE)
-    return pa.table({name: list(values) for name, values in zip(names, zip(*rows, strict=True), strict=True)})
+    return pa.table(
+        {name: list(values) for name, values in zip(names, zip(*rows, strict=True), strict=True)}
+    )
 
 
 def keyed(found):

@@ -6,6 +6,8 @@ from pathlib import Path
 
 from clqa.errors import InputError
 
+# Methods that bound the scale; they do not compete with others.
+CONTROLS = ("oracle", "constant", "random")
 WORDS = {"int": "a whole number", "float": "a number", "str": "text", "bool": "true or false"}
 
 

@@ -70,6 +70,7 @@ class Section(NamedTuple):
     size_figure: Markup
     audit: AuditView
     references: list[Comparison]
+    compared: Inventory
 
     @property
     def totals(self) -> tuple[int, int]:
@@ -104,6 +105,7 @@ def section(
     sizes: Mapping[str, Mapping[str, np.ndarray]],
     audit: AuditView,
     references: list[Comparison],
+    compared: Inventory,
 ) -> Section:
     """Tables and figures of a query set; `entry` is from the catalogue, the metrics the run's."""
     statistics = list(size_rows(scope.queries, sizes))
@@ -127,6 +129,7 @@ def section(
         size_figure=Markup(size_figure(scope, statistics)),
         audit=audit,
         references=references,
+        compared=compared,
     )
 
 

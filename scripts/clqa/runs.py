@@ -8,8 +8,8 @@ from clqa.configs import Catalogue, read_catalogue, read_yaml, unknown_name, val
 from clqa.errors import InputError, placed
 from clqa.formulas import atoms, parse
 from clqa.graph_entries import complete_entry, local_files
-from clqa.methods import check_settings
-from clqa.metrics import metric
+from clqa.methods import CONTROLS, check_settings
+from clqa.metrics import metric, score_id
 from clqa.plans import GROUP_NAMES, plan
 from clqa.published_entries import READING, check_published
 from clqa.shards import shards, size
@@ -90,6 +90,15 @@ class Run(NamedTuple):
             entries[name] = entry
         return entries
 
+    def compared(self) -> list[str]:
+        """The run's models that compete with each other."""
+        names = self.settings["models"]
+        return [name for name in names if self.models[name]["method"] not in CONTROLS]
+
+    def primary_score(self) -> str:
+        """The score that the report shows first."""
+        return score_id(*(self.settings[key][0] for key in ("metrics", "ties", "filters")))
+
     def protocol(self) -> dict:
         """Of the settings, those on which the numbers of the report depend."""
         technical = ("catalogues", "shards", "keep_predictions")
@@ -162,7 +171,12 @@ def read_run(config: dict, files: Iterable[str], folder: str, methods: Mapping[s
         _check_names(place, kind, settings[kind], catalogues[kind].entries)
     for identifier in settings["metrics"]:
         with placed(_source("metrics", settings, contents)):
-            metric(identifier)
+            policies = metric(identifier).policies
+            if settings["ties"][0] not in policies:
+                raise InputError(
+                    f"metrics: {identifier} has no {settings['ties'][0]} ties, which the report "
+                    f"shows first; let ties begin with one of {', '.join(policies)}"
+                )
     for shape in settings["shapes"]:
         with placed(catalogues["shapes"].place(shape)):
             if shape in GROUP_NAMES:

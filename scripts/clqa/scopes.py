@@ -4,13 +4,11 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from clqa.formulas import Formula, to_text
+from clqa.methods import CONTROLS
 from clqa.metrics import metric
 from clqa.reports import GROUPS, Row, members_of_groups
 from clqa.score_tables import Scores
 from clqa.strata import KEYS, stratum_order
-
-# Methods that bound the scale; they do not compete for the best number.
-CONTROLS = ("oracle", "constant", "random")
 
 
 class Column(NamedTuple):

@@ -11,6 +11,11 @@ rule assemble_report:
             queries=RUN.settings["query_sets"],
             model=RUN.settings["models"],
         ),
+        comparisons=expand(
+            rules.compare_models.output.comparisons,
+            queries=RUN.settings["query_sets"],
+            allow_missing=True,
+        ),
         answers=each_shard(rules.split_answers.output.answers, RUN.settings["query_sets"]),
         samplings=each_shard(rules.sample_queries.output.report, RUN.settings["query_sets"]),
         audits=expand(rules.audit_queries.output.audit, queries=RUN.settings["query_sets"]),

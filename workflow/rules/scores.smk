@@ -75,3 +75,25 @@ rule estimate_intervals:
         level=RUN.settings["intervals"]["level"],
     script:
         "../../scripts/estimate_intervals.py"
+
+
+rule compare_models:
+    """Compare the models of the run {wildcards.run} on {wildcards.queries}, query by query."""
+    input:
+        scores=expand(rules.score_answers.output.scores, model=RUN.compared(), allow_missing=True),
+    output:
+        comparisons="results/comparisons/{run}/{queries}.parquet",
+    log:
+        "results/logs/compare_models/{run}/{queries}.log",
+    conda:
+        "../../envs/clqa.yaml"
+    resources:
+        mem_mb=growing(4000),
+        runtime=growing(60),
+    params:
+        code=code("compare_models.py"),
+        models=RUN.compared(),
+        score=RUN.primary_score(),
+        seed=RUN.settings["seed"],
+    script:
+        "../../scripts/compare_models.py"
