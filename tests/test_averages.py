@@ -15,7 +15,8 @@ def average_of(*queries):
     """Average over one shape, from the values of each query's answers."""
     values = np.array([value for query in queries for value in query])
     lengths = [len(query) for query in queries]
-    return shape_average(query_means(values, np.cumsum([0, *lengths])), lengths)
+    means = query_means(values, np.cumsum([0, *lengths])).tolist()
+    return shape_average([None if np.isnan(mean) else mean for mean in means], lengths)
 
 
 def test_queries_weigh_the_same_whatever_the_number_of_their_answers():
@@ -42,7 +43,8 @@ def test_an_empty_query_leaves_its_neighbours_alone(empty):
     queries.insert(empty, [])
     values = [value for query in queries for value in query]
     means = query_means(values, np.cumsum([0, *map(len, queries)]))
-    assert means == [*[1.0, 1.0, 0.0, 1.0][:empty], None, *[1.0, 1.0, 0.0, 1.0][empty:]]
+    expected = [*[1.0, 1.0, 0.0, 1.0][:empty], np.nan, *[1.0, 1.0, 0.0, 1.0][empty:]]
+    assert np.array_equal(means, expected, equal_nan=True)
 
 
 def test_a_shape_without_values_has_no_average():
@@ -97,4 +99,18 @@ def test_sums_are_exact(values):
 def test_a_query_has_the_same_mean_in_every_batch(queries):
     values = [value for query in queries for value in query]
     means = query_means(values, np.cumsum([0, *map(len, queries)]))
-    assert means == [math.fsum(query) / len(query) if query else None for query in queries]
+    expected = [math.fsum(query) / len(query) if query else np.nan for query in queries]
+    assert np.array_equal(means, expected, equal_nan=True)
+
+
+@given(st.lists(st.floats(-1e30, 1e30), min_size=1, max_size=40))
+def test_sums_of_a_query_are_correctly_rounded(values):
+    (mean_of,) = query_means(np.array(values), np.array([0, len(values)]))
+    assert mean_of == math.fsum(values) / len(values)
+
+
+def test_halves_that_were_cut_off_are_rounded_to_even_unless_there_is_more():
+    tiny = 2.0**-60
+    for values in ([1.0, 2.0**-53, tiny], [1.0, 2.0**-53, -tiny], [1.0 + 2.0**-52, 2.0**-53]):
+        (mean_of,) = query_means(np.array(values), np.array([0, len(values)]))
+        assert mean_of == math.fsum(values) / len(values)

@@ -4,12 +4,13 @@ Each level is an unweighted mean of the level below. Sums are exact (`math.fsum`
 of answers, queries or shapes can change a digit. What is undefined is None, never 0 or NaN.
 """
 
-import itertools
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
+
+from clqa.kernels import kernel
 
 
 class Average(NamedTuple):
@@ -39,8 +40,8 @@ def mean(values: Sequence[float]) -> float | None:
     return math.fsum(values) / len(values) if len(values) else None
 
 
-def query_means(values: np.ndarray, offsets: np.ndarray) -> list[float | None]:
-    """Mean over the answers of each query.
+def query_means(values: np.ndarray, offsets: np.ndarray) -> np.ndarray:
+    """Exactly summed mean over the answers of each query.
 
     Parameters
     ----------
@@ -50,10 +51,63 @@ def query_means(values: np.ndarray, offsets: np.ndarray) -> list[float | None]:
 
     Returns
     -------
-    list of n_queries floats, None for a query without answers
+    means : (n_queries,) float64
+        NaN for a query without answers.
     """
-    values, offsets = np.asarray(values).tolist(), np.asarray(offsets).tolist()
-    return [mean(values[first:last]) for first, last in itertools.pairwise(offsets)]
+    values = np.ascontiguousarray(values, np.float64)
+    return _means(values, np.asarray(offsets, np.int64))
+
+
+@kernel
+def _means(values, offsets):
+    means = np.full(len(offsets) - 1, np.nan)
+    parts = np.empty(64)
+    for query in range(len(means)):
+        first, last = offsets[query], offsets[query + 1]
+        if last > first:
+            means[query] = _exact_sum(values, first, last, parts) / (last - first)
+    return means
+
+
+@kernel
+def _exact_sum(values, first, last, parts):
+    """Correctly rounded sum of finite numbers (Shewchuk, 1997): the parts hold what was lost."""
+    n_parts = 0
+    for place in range(first, last):
+        high, kept = values[place], 0
+        for k in range(n_parts):
+            one, other = parts[k], high
+            if abs(one) < abs(other):
+                one, other = other, one
+            high = one + other
+            low = other - (high - one)
+            if low != 0.0:
+                parts[kept] = low
+                kept += 1
+        parts[kept] = high
+        n_parts = kept + 1
+    return _rounded(parts, n_parts)
+
+
+@kernel
+def _rounded(parts, n_parts):
+    """Sum of parts that do not overlap, from the largest on, with halves rounded to even."""
+    n_parts -= 1
+    high, low = parts[n_parts], 0.0
+    while n_parts > 0:
+        n_parts -= 1
+        before = high
+        high = before + parts[n_parts]
+        low = parts[n_parts] - (high - before)
+        if low != 0.0:
+            break
+    if n_parts > 0 and low * parts[n_parts - 1] > 0.0:
+        # The rest lies on the same side as the half that was cut off: it is more than a half.
+        twice = low * 2.0
+        raised = high + twice
+        if twice == raised - high:
+            high = raised
+    return high
 
 
 def shape_average(values: Iterable[float | None], n_answers: Iterable[int]) -> Average:

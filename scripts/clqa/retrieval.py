@@ -182,7 +182,7 @@ def query_metric(identifier: str) -> Callable[[Blocks, str], np.ndarray]:
     return VALUES[name] if k is None else functools.partial(VALUES[name], k=k)
 
 
-def query_values(identifier: str, blocks: Blocks, ties: str) -> list[float | None]:
-    """Values of a metric for averages over queries: None where nothing is expected."""
-    values = query_metric(identifier)(blocks, ties).tolist()
-    return [value if n else None for value, n in zip(values, blocks.expected, strict=True)]
+def query_values(identifier: str, blocks: Blocks, ties: str) -> np.ndarray:
+    """Values of a metric for averages over queries: NaN where nothing is expected."""
+    values = query_metric(identifier)(blocks, ties)
+    return np.where(blocks.expected > 0, values, np.nan)

@@ -164,11 +164,16 @@ def _stratum(
             if rule not in blocks:
                 blocks[rule] = blocks_of_counts(offsets, *within[rule])
             values = query_values(name, blocks[rule], policy)
-        columns[score_id(name, policy, rule)] = pa.array(values, pa.float64())
+        columns[score_id(name, policy, rule)] = _column(values)
     for rule in filters:
         rates = query_means((within[rule][1] > 0).astype(np.float64), offsets)
-        columns[f"tie_rate[{rule}]"] = pa.array(rates, pa.float64())
+        columns[f"tie_rate[{rule}]"] = _column(rates)
     return pa.table(columns)
+
+
+def _column(values: np.ndarray) -> pa.Array:
+    """Numbers, null where they are NaN."""
+    return pa.array(values, pa.float64(), mask=np.isnan(values))
 
 
 def merged_metadata(parts: Sequence[dict], query_ids: Iterable[str]) -> dict:
