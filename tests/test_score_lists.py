@@ -391,7 +391,7 @@ def test_a_bad_line_of_trec_is_named(run, file, old, new, message):
 def test_a_cut_off_must_be_a_whole_number(run, k):
     code, _, error = run("lists.jsonl", "--k", k, lists_jsonl=LINES)
     assert code == 1
-    assert error.startswith("error: --k must be a whole number from 1, not ")
+    assert error.startswith("error: --k must be a whole number from 1 to ")
 
 
 @pytest.mark.parametrize(

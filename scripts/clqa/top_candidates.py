@@ -49,35 +49,39 @@ def empty_tops(answers: Ragged, n_entities: int, depth: int, dtype: np.dtype) ->
 @kernel
 def fill_tops(scores, rows, start, starts, answers, offsets, ids, best, reaching):
     """Fill the queries from `start`, one per row; scores hold no NaN."""
-    n_entities = scores.shape[1]
-    mark = np.zeros(n_entities, np.bool_)
-    kept = np.empty(n_entities, np.int32)
+    kept = np.empty(scores.shape[1] + 1, np.int32)
     for query in range(start, start + rows.size):
         row = scores[rows[query - start]]
         known = answers[starts[query] : starts[query + 1]]
-        mark[known] = True
         first, last = offsets[query], offsets[query + 1]
         if last > first:
-            size = _contenders(row, mark, known.size, last - first, kept)
+            size = _contenders(row, known, last - first, kept)
             _fill_best(row, kept[:size], ids[first:last], best[first:last])
         _fill_reaching(row, known, reaching[query])
-        mark[known] = False
 
 
 @kernel
-def _contenders(row, mark, n_known, depth, kept):
+def _contenders(row, known, depth, kept):
     """List in `kept`, by id, candidates among which the best `depth` are; return their number."""
-    n_lanes = _LANES_PER_KEPT * (depth + n_known)
+    n_lanes = _LANES_PER_KEPT * (depth + known.size)
     least = row.dtype.type(-np.inf)
     if n_lanes < row.size:
-        # So many lanes hold a score of at least this, at most n_known of these by an answer.
-        place = n_lanes - depth - n_known
+        # So many lanes hold a score of at least this, at most one for each answer by it.
+        place = n_lanes - depth - known.size
         least = np.partition(_highest_by_lane(row, n_lanes), place)[place]
     size = np.uint32(0)
     for entity in range(np.uint32(row.size)):
         kept[size] = entity
-        size += np.uint32((row[entity] >= least) & (not mark[entity]))
-    return np.int64(size)
+        size += np.uint32(row[entity] >= least)
+    left, cursor = 0, 0
+    for place in range(size):
+        entity = kept[place]
+        while cursor < known.size and known[cursor] < entity:
+            cursor += 1
+        if cursor == known.size or known[cursor] != entity:
+            kept[left] = entity
+            left += 1
+    return left
 
 
 @kernel
