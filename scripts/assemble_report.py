@@ -16,6 +16,7 @@ from clqa.reference_tables import comparisons, reference_table
 from clqa.reports import metric_rows, write_rows
 from clqa.scopes import is_share, scope_of
 from clqa.score_tables import Origin, read_scores, score_columns
+from clqa.seeds import with_means
 from clqa.typesetting import write_tables
 from clqa.wide_tables import overview
 
@@ -71,6 +72,7 @@ def assemble_report(
             scores.append(read_scores(path, origin, run["shapes"], columns))
             intervals = read_intervals(paths_to_intervals[queries, model], sha256_of(path))
             rows += metric_rows(scores[-1], run["name"], intervals)
+    rows = with_means(rows, run.get("seeds", {}))
     write_rows(path_to_metrics, rows)
 
     scopes = [scope_of(queries, run, scores, rows) for queries in run["query_sets"]]

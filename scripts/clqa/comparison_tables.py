@@ -1,6 +1,7 @@
 """Tables of paired comparisons of the models of a run on one query set."""
 
 import itertools
+import math
 import os
 from collections.abc import Iterator, Mapping, Sequence
 
@@ -43,6 +44,19 @@ def values_of(table: pa.Table, score: str) -> Values:
     for stratum, shape, query, value in zip(*columns, strict=True):
         if stratum == "":
             found.setdefault(shape, {})[query] = value
+    return found
+
+
+def mean_values(seeds: Sequence[Values]) -> Values:
+    """The mean over several seeds of a model, query by query; None where one has no value."""
+    if len(seeds) == 1:
+        return seeds[0]
+    found: dict[str, dict[str, float | None]] = {}
+    for shape, queries in seeds[0].items():
+        for query in queries:
+            values = [one[shape][query] for one in seeds]
+            mean = None if None in values else math.fsum(values) / len(values)
+            found.setdefault(shape, {})[query] = mean
     return found
 
 

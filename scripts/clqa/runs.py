@@ -32,6 +32,8 @@ class Run(NamedTuple):
         For each graph the folder of its catalogue file.
     shards : dict
         For each query set its shards, by name, with the shapes that each holds.
+    seeds : dict
+        For each model that stands for one seed of another the name of that one.
     folders_of_queries : dict
         For each query set the folder of its catalogue file.
     """
@@ -44,6 +46,7 @@ class Run(NamedTuple):
     shapes: dict[str, str]
     shards: dict[str, dict[str, tuple[str, ...]]]
     folders_of_queries: dict[str, str]
+    seeds: dict[str, str]
 
     def local_files(self, graph: str) -> list[str]:
         """The user's own files that a graph is made from."""
@@ -102,7 +105,8 @@ class Run(NamedTuple):
     def protocol(self) -> dict:
         """Of the settings, those on which the numbers of the report depend."""
         technical = ("catalogues", "shards", "keep_predictions")
-        return {key: value for key, value in self.settings.items() if key not in technical}
+        kept = {key: value for key, value in self.settings.items() if key not in technical}
+        return kept | {"seeds": self.seeds}
 
     def scored(self) -> list[tuple[str, str]]:
         """Query set and model of each table of scores."""
@@ -169,6 +173,7 @@ def read_run(config: dict, files: Iterable[str], folder: str, methods: Mapping[s
     for kind in ("query_sets", "shapes", "models"):
         place = f"{_source(kind, settings, contents)}: {kind}"
         _check_names(place, kind, settings[kind], catalogues[kind].entries)
+    seeds = _expand_seeds(catalogues["models"], settings)
     for identifier in settings["metrics"]:
         with placed(_source("metrics", settings, contents)):
             policies = metric(identifier).policies
@@ -189,6 +194,7 @@ def read_run(config: dict, files: Iterable[str], folder: str, methods: Mapping[s
         folders=catalogues["graphs"].folders,
         folders_of_queries=catalogues["query_sets"].folders,
         shards=_shards(settings, catalogues),
+        seeds=seeds,
         **{kind: catalogue.entries for kind, catalogue in catalogues.items()},
     )
 
@@ -232,6 +238,30 @@ def _check_models(models: Catalogue, methods: Mapping[str, Path]) -> None:
         _check_names(f"{models.place(name)}.method", "methods", [entry["method"]], methods)
         with placed(models.place(name)):
             check_settings(methods[entry["method"]], entry["settings"])
+
+
+def _expand_seeds(models: Catalogue, settings: dict) -> dict[str, str]:
+    """Put a model per seed in place of those with several, in the catalogue and in the run."""
+    bases = {}
+    for name, entry in list(models.entries.items()):
+        seeds = entry.pop("seeds", None)
+        if seeds is None:
+            continue
+        if "seed" not in entry["settings"]:
+            raise InputError(f"{models.place(name)}.seeds: settings has no seed to be replaced")
+        for seed in seeds:
+            own = f"{name}.seed{seed}"
+            if own in models.entries:
+                raise InputError(
+                    f"{models.place(own)}: the name of a seed of {name}; choose another"
+                )
+            bases[own] = name
+            models.entries[own] = entry | {"settings": entry["settings"] | {"seed": seed}}
+    asked = []
+    for name in settings["models"]:
+        asked += [own for own, base in bases.items() if base == name] or [name]
+    settings["models"] = asked
+    return {name: base for name, base in bases.items() if name in asked}
 
 
 def _check_query_sets(catalogues: dict[str, Catalogue]) -> None:

@@ -8,6 +8,7 @@ from clqa.methods import CONTROLS
 from clqa.metrics import metric
 from clqa.reports import GROUPS, Row, members_of_groups
 from clqa.score_tables import Scores
+from clqa.seeds import shown
 from clqa.strata import KEYS, stratum_order
 
 
@@ -53,7 +54,10 @@ def key_of(row: Row) -> tuple:
 def scope_of(queries: str, run: dict, scores: Iterable[Scores], rows: Iterable[Row]) -> Scope:
     """The scope of a query set in a run; its controls come after the other models."""
     own = [one for one in scores if one.queries == queries]
-    controls = {one.model: one.metadata["model"]["method"] in CONTROLS for one in own}
+    bases = run.get("seeds", {})
+    controls = {
+        bases.get(one.model, one.model): one.metadata["model"]["method"] in CONTROLS for one in own
+    }
     return Scope(
         queries=queries,
         shapes=own[0].shapes,
@@ -61,7 +65,7 @@ def scope_of(queries: str, run: dict, scores: Iterable[Scores], rows: Iterable[R
         metric=run["metrics"][0],
         ties=run["ties"][0],
         filter=run["filters"][0],
-        numbers={key_of(row): row for row in rows if row.queries == queries},
+        numbers={key_of(row): row for row in shown(rows) if row.queries == queries},
     )
 
 

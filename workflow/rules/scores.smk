@@ -93,6 +93,7 @@ rule compare_models:
     params:
         code=code("compare_models.py"),
         models=RUN.compared(),
+        bases=RUN.seeds,
         score=RUN.primary_score(),
         seed=RUN.settings["seed"],
     script:
