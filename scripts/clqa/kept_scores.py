@@ -98,8 +98,9 @@ def kept_scores(answers: AnswerTable, tops: Mapping[str, QueryTops]) -> KeptScor
         best=_joined_rows([part.best for part in kept]),
         scores=_joined([part.scores for part in kept], np.float32),
         candidates=_joined([part.candidates for part in kept], np.int64),
-        reaching=np.concatenate([np.empty((0, len(THRESHOLDS)), np.int32)]
-                                + [part.reaching for part in kept]),
+        reaching=np.concatenate(
+            [np.empty((0, len(THRESHOLDS)), np.int32)] + [part.reaching for part in kept]
+        ),
         n_ids=answers.metadata["n_entities"],
     )
 

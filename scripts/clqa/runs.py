@@ -12,6 +12,7 @@ from clqa.methods import check_settings
 from clqa.metrics import metric
 from clqa.plans import GROUP_NAMES, plan
 from clqa.published_entries import READING, check_published
+from clqa.set_rules import set_rule
 from clqa.shards import shards, size
 
 KINDS = ("graphs", "query_sets", "shapes", "models")
@@ -115,6 +116,12 @@ class Run(NamedTuple):
         """The graphs of the run's query sets."""
         return sorted({entry["graph"] for entry in self.evaluated().values()})
 
+    def tuning_sets(self, queries: str) -> list[str]:
+        """The query set on which rules are set: none, or one if any needs it and there is one."""
+        needed = any(set_rule(name).needs_partner for name in self.settings["sets"])
+        entry = self.query_sets[queries]
+        return [entry["valid"]] if needed and "valid" in entry else []
+
     def partners(self) -> list[str]:
         """The query sets on which those of the run are tuned."""
         entries = self.evaluated().values()
@@ -163,6 +170,9 @@ def read_run(config: dict, files: Iterable[str], folder: str, methods: Mapping[s
     for identifier in settings["metrics"]:
         with placed(_source("metrics", settings, contents)):
             metric(identifier)
+    for name in settings["sets"]:
+        with placed(f"{_source('sets', settings, contents)}: sets"):
+            set_rule(name)
     for shape in settings["shapes"]:
         with placed(catalogues["shapes"].place(shape)):
             if shape in GROUP_NAMES:

@@ -158,7 +158,7 @@ def count_bounds(
     threshold: float | np.ndarray,
     excluded: ScoredAnswers | None = None,
 ) -> tuple[Counts, Counts]:
-    """Counts of the sets at a threshold, one or one per query, with the fewest and the most predictions there can be.
+    """Counts of the sets at a threshold, with the fewest and the most predictions there can be.
 
     They agree where no list is cut at the threshold, and where the threshold is on the grid. Of a
     list that is cut at least the listed candidates reach it, and the true ones among the others;
@@ -168,6 +168,7 @@ def count_bounds(
     ----------
     true : ScoredAnswers
         Scores of all true answers.
+    threshold : float or (n_queries,) array
     excluded : ScoredAnswers, optional
         Scores of those candidates that are not to be predicted.
     """
