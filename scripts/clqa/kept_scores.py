@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from clqa.kernels import kernel
 from clqa.query_sets import AnswerTable
 from clqa.ragged import Ragged
 from clqa.ragged_sets import is_shared, merged, row_numbers, selected
@@ -135,24 +136,18 @@ def judged(kept: KeptScores, truth: str) -> Judged:
 
 def _ranking(kept: KeptScores, rivals: Ragged, scores: np.ndarray) -> tuple[Tops, np.ndarray]:
     """The kept candidates with some answers among them, and the order that merges the two."""
-    n_queries = len(kept.query_ids)
-    rows = np.concatenate([row_numbers(kept.best), row_numbers(rivals)])
-    entities = np.concatenate([kept.best.values, rivals.values])
-    scores = np.concatenate([kept.scores, scores])
-    order = np.lexsort((entities, -scores, rows))
-    n_listed = kept.best.lengths()
-    is_cut = n_listed < kept.candidates
-    # Behind the last listed candidate of a list that is cut anything may stand.
-    before = np.cumsum(order < len(kept.scores)) - (order < len(kept.scores))
-    is_known = ~is_cut[rows[order]] | (before < kept.best.offsets[1:][rows[order]])
-    order = order[is_known]
-    lengths = np.bincount(rows[order], minlength=n_queries)
+    n_queries, n_listed = len(kept.query_ids), len(kept.scores)
+    own = reached(row_numbers(rivals), scores, n_queries)
+    descending = np.lexsort((rivals.values, -scores, row_numbers(rivals)))
+    entities = np.concatenate([kept.best.values, rivals.values[descending]])
+    scores = np.concatenate([kept.scores, scores[descending]])
+    is_cut = kept.best.lengths() < kept.candidates
+    offsets, order = _merged(kept.best.offsets, rivals.offsets, entities, scores, is_cut)
     floor = np.full(n_queries, -np.inf, scores.dtype)
     floor[is_cut] = kept.scores[kept.best.offsets[1:][is_cut] - 1]
     counted = kept.are_degrees
-    own = reached(row_numbers(rivals), scores[len(kept.scores) :], n_queries)
     tops = Tops(
-        offsets=np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64),
+        offsets=offsets,
         entities=entities[order].astype(np.int32),
         scores=scores[order],
         candidates=kept.candidates + rivals.lengths(),
@@ -160,7 +155,32 @@ def _ranking(kept: KeptScores, rivals: Ragged, scores: np.ndarray) -> tuple[Tops
         grid=THRESHOLDS if counted else np.empty(0),
         reaching=kept.reaching + own if counted else np.empty((n_queries, 0), np.int64),
     )
-    return tops, order
+    places = np.concatenate([np.arange(n_listed), n_listed + descending])
+    return tops, places[order]
+
+
+@kernel
+def _merged(starts, rival_starts, entities, scores, is_cut):
+    """Offsets and places of the merged lists: first those of all lists, then those of rivals.
+
+    Behind the last listed candidate of a list that is cut anything may stand, so it ends there.
+    """
+    offsets = np.zeros(len(starts), np.int64)
+    order = np.empty(len(scores), np.int64)
+    size = 0
+    for row in range(len(is_cut)):
+        one, end = starts[row], starts[row + 1]
+        other, other_end = starts[-1] + rival_starts[row], starts[-1] + rival_starts[row + 1]
+        while one < end or (other < other_end and not is_cut[row]):
+            goes_first = one < end
+            if goes_first and other < other_end:
+                a, b = scores[one], scores[other]
+                goes_first = a > b or (a == b and entities[one] < entities[other])
+            order[size] = one if goes_first else other
+            one, other = one + goes_first, other + (not goes_first)
+            size += 1
+        offsets[row + 1] = size
+    return offsets, order[:size]
 
 
 def reached(rows: np.ndarray, scores: np.ndarray, n_rows: int) -> np.ndarray:
