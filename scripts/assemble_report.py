@@ -14,12 +14,15 @@ from clqa.reference_tables import comparisons, reference_table
 from clqa.reports import metric_rows, write_rows
 from clqa.scopes import scope_of
 from clqa.score_tables import Origin, read_scores, score_columns
+from clqa.set_reports import band_table, read_set_rows, set_table, set_view
 from clqa.typesetting import write_tables
 from clqa.wide_tables import overview
 
 
 def assemble_report(
     paths_to_scores: Mapping[tuple[str, str], str],
+    paths_to_sets: Mapping[tuple[str, str], str],
+    paths_to_bands: Mapping[tuple[str, str], str],
     paths_to_answers: Mapping[tuple[str, str], str],
     paths_to_samplings: Mapping[tuple[str, str], str],
     paths_to_audits: Mapping[str, str],
@@ -38,7 +41,7 @@ def assemble_report(
 
     Parameters
     ----------
-    paths_to_scores : by query set and model
+    paths_to_scores, paths_to_sets, paths_to_bands : by query set and model
     paths_to_answers, paths_to_samplings : by query set and shard
     paths_to_audits : by query set
     paths_to_summaries : by graph
@@ -46,7 +49,8 @@ def assemble_report(
     path_to_template : the page, in Jinja
     run : dict
         The run configuration: `name`, `query_sets`, `models`, `shapes`, `metrics`, `ties`,
-        `filters` and `seed`. Of the metrics, ties and filters the first are shown first.
+        `filters`, `truths` and `seed`. Of the metrics, ties, filters and truths the first are shown
+        first.
     query_sets : dict
         For each query set its catalogue entry, with `graph` and `split`.
 
@@ -57,7 +61,7 @@ def assemble_report(
     """
     columns = score_columns(run["metrics"], run["ties"], run["filters"])
     hashes = graph_hashes(paths_to_summaries)
-    scores = []
+    scores, answer_sets = [], []
     for queries in run["query_sets"]:
         graph, split = (query_sets[queries][key] for key in ("graph", "split"))
         of_answers = answers_hash(_shards(paths_to_answers, queries))
@@ -65,6 +69,8 @@ def assemble_report(
             origin = Origin(queries, model, graph, split, hashes[graph], of_answers)
             path = paths_to_scores[queries, model]
             scores.append(read_scores(path, origin, run["shapes"], columns))
+            paths = paths_to_sets[queries, model], paths_to_bands[queries, model]
+            answer_sets.append(read_set_rows(*paths, origin))
     rows = [row for one in scores for row in metric_rows(one, run["name"])]
     write_rows(path_to_metrics, rows)
 
@@ -76,18 +82,22 @@ def assemble_report(
         sizes = answer_sizes(_shards(paths_to_answers, scope.queries), scope.shapes)
         seen = audit_view(audits[scope.queries], list(scope.shapes))
         published = comparisons(scope, entry, path_to_references)
-        sections.append(section(scope, entry, run["metrics"], sizes, seen, published))
+        sets = set_view(answer_sets, scope.queries, scope.models, run["truths"][0])
+        sections.append(section(scope, entry, run["metrics"], sizes, seen, published, sets))
     inventory = {
         "graphs": graph_table(paths_to_summaries),
         "sampling": sampling_table(paths_to_samplings, run["query_sets"], run["shapes"]),
         "audits": audit_table(audits, run["shapes"]),
         "reductions": reduction_table(audits, run["shapes"]),
+        "sets": set_table(answer_sets),
+        "bands": band_table(answer_sets),
         "references": reference_table([one for part in sections for one in part.references]),
     }
     averages = overview(scopes)
     write_tables(path_to_tables, averages, sections, inventory)
 
     paths = [*paths_to_scores.values(), *paths_to_answers.values()]
+    paths += [*paths_to_sets.values(), *paths_to_bands.values()]
     paths += [*paths_to_samplings.values(), *paths_to_summaries.values()]
     paths += paths_to_audits.values()
     results = Path(path_to_manifest).parents[2]
@@ -109,6 +119,8 @@ if __name__ == "__main__":
     scored = [tuple(name) for name in snakemake.params.scores]
     assemble_report(
         paths_to_scores=dict(zip(scored, snakemake.input.scores, strict=True)),
+        paths_to_sets=dict(zip(scored, snakemake.input.sets, strict=True)),
+        paths_to_bands=dict(zip(scored, snakemake.input.bands, strict=True)),
         paths_to_answers=dict(zip(shards, snakemake.input.answers, strict=True)),
         paths_to_samplings=dict(zip(shards, snakemake.input.samplings, strict=True)),
         paths_to_summaries=dict(

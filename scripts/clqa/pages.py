@@ -21,6 +21,7 @@ from clqa.inventories import Inventory, readable, shortfalls, without_zeros
 from clqa.reference_tables import Comparison
 from clqa.roundings import STATEMENT, points
 from clqa.scopes import Column, Scope, counts, is_share, metric_name, shape_columns, strata
+from clqa.set_reports import SetView
 from clqa.wide_tables import (
     SUSPECT,
     Line,
@@ -55,6 +56,7 @@ class Section(NamedTuple):
     audit : AuditView
     references : list of Comparison
         Published results, if any are known of these queries.
+    answer_sets : SetView
     """
 
     queries: str
@@ -69,6 +71,7 @@ class Section(NamedTuple):
     size_figure: Markup
     audit: AuditView
     references: list[Comparison]
+    answer_sets: SetView
 
     @property
     def totals(self) -> tuple[int, int]:
@@ -98,6 +101,7 @@ def section(
     sizes: Mapping[str, Mapping[str, np.ndarray]],
     audit: AuditView,
     references: list[Comparison],
+    answer_sets: SetView,
 ) -> Section:
     """Tables and figures of a query set; `entry` is from the catalogue, the metrics the run's."""
     statistics = list(size_rows(scope.queries, sizes))
@@ -119,6 +123,7 @@ def section(
         size_figure=Markup(size_figure(scope, statistics)),
         audit=audit,
         references=references,
+        answer_sets=answer_sets,
     )
 
 
