@@ -228,7 +228,7 @@ def band_rows(case: Case, beta: float) -> Iterator[dict]:
             "true": band.true,
             "false": band.false,
             "pays": "yes" if band.pays else "no",
-            "note": "" if band.false else "none of them is false",
+            "note": "" if band.false else "none is false" if band.true else "no candidates",
         }
 
 
