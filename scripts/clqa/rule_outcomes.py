@@ -65,7 +65,7 @@ def outcome(
     depth : int
         How many candidates are kept of a query.
     """
-    if rule.kind in ("top", "oracle"):
+    if rule.kind in ("top", "ceiling"):
         return _of_best(rule, own, depth)
     if rule.needs_partner and tuned_on is None:
         return _unknown(own, NO_PARTNER)
@@ -96,13 +96,13 @@ def at_thresholds(own: Judged, thresholds: np.ndarray) -> Outcome:
 
 
 def _of_best(rule: SetRule, own: Judged, depth: int) -> Outcome:
-    m = depth if rule.kind == "oracle" else rule.value
+    m = depth if rule.kind == "ceiling" else rule.value
     lengths = own.tops.lengths()
     n_short = np.count_nonzero((lengths < m) & (lengths < own.tops.candidates))
     if n_short:
         return _unknown(own, f"{n_short} lists are cut before their best {m}; raise `depth`")
     best = listed_best_sets(own.tops, m)
-    found = oracle_counts if rule.kind == "oracle" else set_counts
+    found = oracle_counts if rule.kind == "ceiling" else set_counts
     counts = found(best, own.truth)
     return Outcome(counts, counts, np.ones(len(own.shapes), bool))
 

@@ -9,7 +9,7 @@ TUNINGS = ("macro", "break-even")
 # What each kind of rule takes from its name, and how that is written.
 _FORMS = {
     "top": ("a whole number from 1", r"[1-9][0-9]{0,5}"),
-    "oracle": None,
+    "ceiling": None,
     "threshold": ("a number from 0 to 1", r"0(\.[0-9]+)?|1(\.0+)?"),
     "tuned": (" or ".join(TUNINGS), "|".join(TUNINGS)),
     "conformal": ("a number between 0 and 1", r"0\.[0-9]*[1-9][0-9]*"),
@@ -26,7 +26,7 @@ class SetRule(NamedTuple):
     name : str
         As the run has it.
     kind : str
-        `top`: the best so many candidates. `oracle`: the true answers among the best candidates
+        `top`: the best so many candidates. `ceiling`: the true answers among the best candidates
         that are kept, which no choice among these can surpass. `threshold`: all from a degree on.
         `tuned`: all from that score on which is best on the query set for tuning. `conformal`: all
         from the degree on that promises to cover this share of the true answers of a shape;

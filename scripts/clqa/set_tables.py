@@ -102,7 +102,7 @@ def set_rows(
         else:
             row |= _summary(case.outcome, values, one.chosen, beta)
             row |= _threshold_columns(case.outcome, case.own.shapes, one.chosen)
-            if case.truth == "full" and case.rule.kind != "oracle":
+            if case.truth == "full" and case.rule.kind != "ceiling":
                 row |= _size_columns(case.outcome, sizes, one.chosen)
             yield row | {"note": "; ".join(_notes(case.outcome, case.own, one.chosen))}
 
