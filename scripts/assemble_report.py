@@ -17,6 +17,7 @@ from clqa.reports import metric_rows, write_rows
 from clqa.scopes import is_share, scope_of
 from clqa.score_tables import Origin, read_scores, score_columns
 from clqa.seeds import with_means
+from clqa.set_reports import band_table, read_set_rows, set_table, set_view
 from clqa.typesetting import write_tables
 from clqa.wide_tables import overview
 
@@ -25,6 +26,8 @@ def assemble_report(
     paths_to_scores: Mapping[tuple[str, str], str],
     paths_to_intervals: Mapping[tuple[str, str], str],
     paths_to_comparisons: Mapping[str, str],
+    paths_to_sets: Mapping[tuple[str, str], str],
+    paths_to_bands: Mapping[tuple[str, str], str],
     paths_to_answers: Mapping[tuple[str, str], str],
     paths_to_samplings: Mapping[tuple[str, str], str],
     paths_to_audits: Mapping[str, str],
@@ -44,6 +47,7 @@ def assemble_report(
     Parameters
     ----------
     paths_to_scores, paths_to_intervals : by query set and model
+    paths_to_sets, paths_to_bands : by query set and model
     paths_to_answers, paths_to_samplings : by query set and shard
     paths_to_audits, paths_to_comparisons : by query set
     paths_to_summaries : by graph
@@ -51,7 +55,8 @@ def assemble_report(
     path_to_template : the page, in Jinja
     run : dict
         The run configuration: `name`, `query_sets`, `models`, `shapes`, `metrics`, `ties`,
-        `filters` and `seed`. Of the metrics, ties and filters the first are shown first.
+        `filters`, `truths` and `seed`. Of the metrics, ties, filters and truths the first are shown
+        first.
     query_sets : dict
         For each query set its catalogue entry, with `graph` and `split`.
 
@@ -62,7 +67,7 @@ def assemble_report(
     """
     columns = score_columns(run["metrics"], run["ties"], run["filters"])
     hashes = graph_hashes(paths_to_summaries)
-    scores, rows = [], []
+    scores, rows, answer_sets = [], [], []
     for queries in run["query_sets"]:
         graph, split = (query_sets[queries][key] for key in ("graph", "split"))
         of_answers = answers_hash(_shards(paths_to_answers, queries))
@@ -72,6 +77,8 @@ def assemble_report(
             scores.append(read_scores(path, origin, run["shapes"], columns))
             intervals = read_intervals(paths_to_intervals[queries, model], sha256_of(path))
             rows += metric_rows(scores[-1], run["name"], intervals)
+            paths = paths_to_sets[queries, model], paths_to_bands[queries, model]
+            answer_sets.append(read_set_rows(*paths, origin))
     rows = with_means(rows, run.get("seeds", {}))
     write_rows(path_to_metrics, rows)
 
@@ -85,19 +92,24 @@ def assemble_report(
         seen = audit_view(audits[scope.queries], list(scope.shapes))
         published = comparisons(scope, entry, path_to_references)
         pairs = comparison_view(compared[scope.queries], list(scope.shapes), is_share(scope.metric))
-        sections.append(section(scope, entry, run["metrics"], sizes, seen, published, pairs))
+        sets = set_view(answer_sets, scope.queries, run["models"], run["truths"][0])
+        about = (sizes, seen, published, pairs, sets)
+        sections.append(section(scope, entry, run["metrics"], *about))
     inventory = {
         "graphs": graph_table(paths_to_summaries),
         "sampling": sampling_table(paths_to_samplings, run["query_sets"], run["shapes"]),
         "audits": audit_table(audits, run["shapes"]),
         "reductions": reduction_table(audits, run["shapes"]),
         "comparisons": comparison_inventory(compared),
+        "sets": set_table(answer_sets),
+        "bands": band_table(answer_sets),
         "references": reference_table([one for part in sections for one in part.references]),
     }
     averages = overview(scopes)
     write_tables(path_to_tables, averages, sections, inventory)
 
     paths = [*paths_to_scores.values(), *paths_to_intervals.values(), *paths_to_answers.values()]
+    paths += [*paths_to_sets.values(), *paths_to_bands.values()]
     paths += [*paths_to_samplings.values(), *paths_to_summaries.values()]
     paths += [*paths_to_audits.values(), *paths_to_comparisons.values()]
     results = Path(path_to_manifest).parents[2]
@@ -123,6 +135,8 @@ if __name__ == "__main__":
         paths_to_comparisons=dict(
             zip(snakemake.params.run["query_sets"], snakemake.input.comparisons, strict=True)
         ),
+        paths_to_sets=dict(zip(scored, snakemake.input.sets, strict=True)),
+        paths_to_bands=dict(zip(scored, snakemake.input.bands, strict=True)),
         paths_to_answers=dict(zip(shards, snakemake.input.answers, strict=True)),
         paths_to_samplings=dict(zip(shards, snakemake.input.samplings, strict=True)),
         paths_to_summaries=dict(

@@ -12,6 +12,7 @@ from clqa.audit_tables import DEGENERATE
 from clqa.methods import CONTROLS
 from clqa.metrics import metric, score_id
 from clqa.query_sets import set_hash
+from clqa.set_tables import BAND_COLUMNS, COLUMNS, table_of
 from clqa.tables import write_table
 from compare_models import compare_models
 from estimate_intervals import estimate_intervals
@@ -39,6 +40,7 @@ def configuration(query_sets=("toy-test",), models=tuple(METHODS), shapes=tuple(
         "metrics": ["mrr", "hits@3", "mr"],
         "ties": ["pessimistic", "optimistic", "expected"],
         "filters": ["observed-and-full", "full-only"],
+        "truths": ["hard", "full"],
         "seed": 7,
     }
 
@@ -53,6 +55,8 @@ def write_run(folder: Path, run: dict | None = None, n_queries: int = 6, hard=No
         "scores": {},
         "intervals": {},
         "comparisons": {},
+        "sets": {},
+        "bands": {},
         "answers": {},
         "samplings": {},
         "audits": {},
@@ -76,6 +80,10 @@ def write_run(folder: Path, run: dict | None = None, n_queries: int = 6, hard=No
             given["scores"][queries, model] = path
             given["intervals"][queries, model] = folder / "intervals" / queries / f"{model}.parquet"
             estimate_intervals(path, given["intervals"][queries, model], 0, 20, 0.95)
+            for kind, table in _sets(model).items():
+                path = folder / "sets" / queries / model / f"{kind}.parquet"
+                write_table(path, table, metadata | {"beta": 0.5})
+                given[kind][queries, model] = path
         path = folder / "comparisons" / run["name"] / f"{queries}.parquet"
         own = {m: p for (q, m), p in given["scores"].items() if q == queries}
         own = {model: p for model, p in own.items() if METHODS.get(model) not in CONTROLS}
@@ -213,6 +221,30 @@ def _scores(answers: list[dict], model: str, run: dict) -> pa.Table:
             at = links == number
             rows.append(_score_row(answer, f"links={number}", greater[at], tied[at], run))
     return pa.Table.from_pylist(sorted(rows, key=lambda row: row["stratum"]))
+
+
+def _sets(model: str) -> dict[str, pa.Table]:
+    """Rows about the answer sets of a model: of two rules, over all queries and those of 1p."""
+    numbers = {"right": 6, "predicted_low": 8, "predicted_high": 8, "true": 12, "recall": 0.5}
+    known = {"f_beta": 0.65, "f_beta_low": 0.65, "f_beta_high": 0.65, "precision": 0.75}
+    known |= {"predicted": 8, "predictions_per_query": 4 / 3}
+    conformal = {"nominal": 0.8, "all_match_rate": 0.25, "n_calibration": 40}
+    bounds = {"f_beta_low": 0.5, "f_beta_high": 0.65, "predicted_high": 11}
+    cut = "1 lists are cut above the threshold: bounds"
+    rows = [
+        {"rule": rule, "truth": truth, "beta": 0.5, "stratum": stratum, "n_queries": 6, **about}
+        for truth in ("hard", "full")
+        for stratum in ("", "shape=1p")
+        for rule, about in (
+            ("top@10", numbers | known | {"note": ""}),
+            ("conformal@0.8", numbers | known | conformal | {"note": ""}),
+            ("threshold@0.5", numbers | bounds | {"note": cut}),
+        )
+    ]
+    band = {"rule": "threshold@0.5", "truth": "hard", "beta": 0.5, "band": "0.4", "high": 0.5}
+    band |= {"low": 0.4, "true": 1, "false": 2, "ratio": 0.5, "pooled_f_beta": 0.6}
+    bands = [] if METHODS.get(model) == "constant" else [band | {"pays": "no", "note": ""}]
+    return {"sets": table_of(rows, COLUMNS), "bands": table_of(bands, BAND_COLUMNS)}
 
 
 def _counts(answer: dict, model: str) -> tuple[np.ndarray, np.ndarray]:

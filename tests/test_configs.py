@@ -80,6 +80,31 @@ def test_a_number_with_a_point_is_no_integer():
         read_run({**copy.deepcopy(DEFAULT), "seed": 1.0}, [], ROOT / "config", METHODS)
 
 
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("sets: [top@10, best@3]", "run.yaml: sets: unknown rule 'best@3' for answer sets; known"),
+        ("sets: [threshold@1.5]", "run.yaml: sets: threshold@1.5: expected a number from 0 to 1"),
+        ("sets: []", "run.yaml: sets: "),
+        ("truths: [easy]", "run.yaml: truths[0]: unknown value easy; known: hard, full"),
+        ("beta: 0", "run.yaml: beta: 0 is less than or equal to the minimum of 0"),
+        ("beta: -2.5", "run.yaml: beta: -2.5 is less than or equal to the minimum of 0"),
+        ("beta: .inf", "run.yaml: beta: expected a number, found inf"),
+    ],
+)
+def test_answer_sets_that_cannot_be_made_are_refused(tmp_path, text, expected):
+    path = yaml_file(tmp_path, f"name: mine\n{text}\n")
+    assert expected in refusal(lambda: run_with([path], **read_yaml(path)))
+
+
+def test_models_run_on_the_partner_only_if_a_rule_for_answer_sets_needs_it():
+    assert run_with().tuning_sets("umls-test") == []
+    for rule in ("tuned@macro", "conformal@0.9", "conformal-query@0.9"):
+        run = run_with(sets=["top@10", rule])
+        assert run.tuning_sets("umls-test") == ["umls-valid"]
+        assert run.tuning_sets("umls-valid") == []
+
+
 def test_a_catalogue_folder_that_is_not_there_is_named(tmp_path):
     path = yaml_file(tmp_path, "name: mine\ncatalogues: [nowhere]\n")
     changes = {"name": "mine", "catalogues": ["nowhere"]}

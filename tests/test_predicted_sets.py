@@ -219,3 +219,17 @@ def test_counts_from_a_cut_list_are_bounded_by_the_grid():
     true = ScoredAnswers(np.array([0, 1]), np.array([0.6]))
     fewest, most = count_bounds(tops_of(scores, 2, [0.35, 0.65]), true, 0.45)
     assert (fewest.predicted.tolist(), most.predicted.tolist()) == ([3], [6])
+
+
+@given(some_scores, st.integers(1, 9), st.data())
+def test_each_query_can_have_a_threshold_of_its_own(scores, m, data):
+    some = st.sampled_from([-np.inf, 0.1, 0.45, *LEVELS, np.inf])
+    thresholds = np.array([data.draw(some) for _ in scores])
+    true = ragged(some_answers(data, len(scores)))
+    own = scores[np.repeat(np.arange(len(scores)), true.lengths()), true.values]
+    own = ScoredAnswers(true.offsets, own)
+    tops = tops_of(scores, m, LEVELS[1:4])
+    for kind, found in enumerate(count_bounds(tops, own, thresholds)):
+        for row, threshold in enumerate(thresholds):
+            alone = count_bounds(tops, own, threshold)[kind]
+            assert [part[row] for part in found] == [part[row] for part in alone]

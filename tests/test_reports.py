@@ -9,7 +9,7 @@ import pytest
 
 from assemble_report import assemble_report
 from clqa.averages import shape_average
-from clqa.diffs import METRICS_KEYS, compare_results
+from clqa.diffs import METRICS_KEYS, TABLE_KEYS, compare_results
 from clqa.errors import InputError
 from clqa.files import sha256_of
 from clqa.fingerprints import FIELDS, fingerprint
@@ -323,6 +323,7 @@ def test_the_page_asks_the_network_for_nothing(made):
     assert "<script" not in text
     assert all(url.startswith("#") for url in re.findall(r"url\(([^)]*)\)", text))
     own = {"metrics.tsv", "manifest.json", "versions.json", "tables/"}
+    own |= {"tables/sets.tsv", "tables/bands.tsv"}
     assert {ref for ref in Page(text).references if not ref.startswith("#")} <= own
 
 
@@ -495,7 +496,41 @@ def test_every_wide_table_is_there_in_three_forms(made):
     assert {"overview", "mrr-toy-test", "links-toy-test", "ties-toy-test"} <= names
     assert names == {path.stem for path in (made[0] / "tables").glob("*.md")}
     plain = {"answers", "audits", "comparisons", "graphs", "reductions", "references", "sampling"}
+    plain |= {"sets", "bands"}
     assert {path.stem for path in (made[0] / "tables").glob("*.tsv")} == names | plain
+
+
+def test_every_row_about_answer_sets_is_in_a_table_that_two_runs_share(made):
+    folder = made[0] / "tables"
+    table = read_keyed_table(folder / "sets.tsv", TABLE_KEYS)
+    assert table.keys == ("graph", "queries", "split", "model", "stratum", "rule", "truth", "beta")
+    assert len(table.rows) == 4 * 2 * 2 * 3
+    key = ("toy", "toy-test", "test", "walker", "shape=1p", "threshold@0.5", "full", "0.5")
+    row = dict(zip(table.columns, table.rows[key], strict=True))
+    assert (row["f_beta"], row["f_beta_low"], row["predicted_high"]) == ("", "0.5", "11")
+    bands = read_keyed_table(folder / "bands.tsv", TABLE_KEYS)
+    assert len(bands.rows) == 3
+    assert (*key[:4], "threshold@0.5", "hard", "0.5", "0.4") in bands.rows
+
+
+def test_the_page_shows_the_answer_sets_of_the_first_truth(made, tmp_path):
+    text = " ".join((made[0] / "report.html").read_text().split())
+    assert "against the hard answers; easy ones are taken out." in text
+    assert "<td>65.0</td> <td>75.0</td> <td>50.0</td> <td>1.33</td>" in text
+    assert "F from 50.0 to 65.0: 1 lists are cut above the threshold" in text
+    assert "<td>80.0</td> <td>50.0</td> <td>25.0</td> <td>1.33</td> <td>40</td>" in text
+    given = write_run(tmp_path, configuration() | {"truths": ["full"]})
+    assemble_report(**given)
+    text = " ".join(Path(given["path_to_report"]).read_text().split())
+    assert "against all answers on the full graph." in text
+
+
+def test_answer_sets_of_another_model_are_refused(tmp_path):
+    given = write_run(tmp_path)
+    paths = given["paths_to_sets"]
+    paths["toy-test", "walker"].write_bytes(paths["toy-test", "flat"].read_bytes())
+    with pytest.raises(InputError, match="answer sets of another model"):
+        assemble_report(**given)
 
 
 def test_a_run_of_one_model_that_is_a_control_has_no_best(tmp_path):

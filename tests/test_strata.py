@@ -8,7 +8,7 @@ from clqa.formulas import parse
 from clqa.graphs import make_graph
 from clqa.query_sets import Answers, AnswerTable, Queries, QueryTable
 from clqa.ragged import ragged
-from clqa.strata import last_relations, strata
+from clqa.strata import last_relations, query_strata, strata
 
 FORMULAS = {"2p": "r1(s1,e1)&r2(e1,f)", "2i": "r1(s1,f)&r2(s2,f)", "own": "r1(s1,e1)&!r2(e1,f)"}
 
@@ -118,3 +118,21 @@ def test_no_queries_have_no_strata():
     queries = QueryTable({"2p": none}, QUERIES.metadata)
     keys = ["links", "class", "size", "degree", "relation"]
     assert list(strata(keys, nothing, queries, GRAPH, ["likes", "knows"])) == []
+
+
+def test_strata_of_queries_have_those_without_hard_answers_too():
+    none = answers([[], [4]], [[], []], [[], [4]], [], [])
+    table = AnswerTable({**ANSWERS.shapes, "none": none}, ANSWERS.metadata)
+    found = {one.name: one.chosen.tolist() for one in query_strata(["shape", "size"], table)}
+    assert found == {
+        "shape=2p": [True, True, False, False, False, False],
+        "shape=2i": [False, False, True, False, False, False],
+        "shape=own": [False, False, False, True, False, False],
+        "shape=none": [False, False, False, False, True, True],
+        "size=0": [False, False, False, False, True, True],
+        "size=1": [False, True, False, True, False, False],
+        "size=2-4": [False, False, True, False, False, False],
+        "size=10-19": [True, False, False, False, False, False],
+    }
+    with pytest.raises(InputError, match="no key 'links'"):
+        list(query_strata(["links"], table))

@@ -18,8 +18,9 @@ ROOT = Path(__file__).resolve().parents[1]
 SOURCES = ("Snakefile", "workflow", "scripts", "config", "profiles", "envs", "tests/toy")
 TOY = ROOT / "tests" / "toy"
 MODELS = ("oracle", "traversal", "popularity", "random", "constant")
-PER_MODEL = {"rank_answers": 2, "score_answers": 1}  # on the two shards of the toy run
-ALL_MODELS = {"rank_answers": 10, "score_answers": 5, "assemble_report": 1}
+# On the two shards of the toy run, and on those of the query set that its rules are tuned on.
+PER_MODEL = {"rank_answers": 4, "score_answers": 1, "evaluate_sets": 1}
+ALL_MODELS = {"rank_answers": 20, "score_answers": 5, "evaluate_sets": 5, "assemble_report": 1}
 
 
 def clone(target: Path, copy=shutil.copyfile) -> Path:
@@ -95,8 +96,8 @@ def finished(tmp_path_factory) -> Path:
     assert rest == {
         "sample_queries": 3,
         "split_answers": 4,
-        "predict_oracle": 2,
-        "predict_answers": 8,
+        "predict_oracle": 4,
+        "predict_answers": 16,
         "audit_queries": 1,
         **ALL_MODELS,
     }
@@ -135,6 +136,8 @@ def test_a_run_makes_its_report(finished):
         assert f"runs/toy/{name}" in names
     assert any(name.startswith("runs/toy/tables/") for name in names)
     assert {f"scores/toy-test/{model}.parquet" for model in MODELS} <= names.keys()
+    assert {f"sets/toy-test/{model}/sets.parquet" for model in MODELS} <= names.keys()
+    assert "sets/toy-valid/oracle/sets.parquet" not in names
     assert {"queries/toy-valid/part-1.parquet", "answers/toy-valid/part-2.parquet"} <= names.keys()
 
 
@@ -154,6 +157,7 @@ def test_every_job_has_a_log(finished):
         "predict_oracle",
         "rank_answers",
         "score_answers",
+        "evaluate_sets",
         "audit_queries",
         "assemble_report",
     }
@@ -195,10 +199,14 @@ def test_a_fresh_clone_with_restored_results_reruns_nothing(finished, tmp_path, 
     ("module", "expected"),
     [
         ("scripts/clqa/figures.py", {"assemble_report": 1}),
-        ("scripts/clqa/averages.py", {"score_answers": 5, "assemble_report": 1}),
+        (
+            "scripts/clqa/averages.py",
+            {"score_answers": 5, "evaluate_sets": 5, "assemble_report": 1},
+        ),
+        ("scripts/clqa/cardinalities.py", {"evaluate_sets": 5, "assemble_report": 1}),
         ("scripts/clqa/ranks.py", ALL_MODELS),
-        ("scripts/models/popularity.py", {"predict_answers": 2, **PER_MODEL, "assemble_report": 1}),
-        ("scripts/models/oracle.py", {"predict_oracle": 2, **PER_MODEL, "assemble_report": 1}),
+        ("scripts/models/popularity.py", {"predict_answers": 4, **PER_MODEL, "assemble_report": 1}),
+        ("scripts/models/oracle.py", {"predict_oracle": 4, **PER_MODEL, "assemble_report": 1}),
     ],
 )
 def test_an_edited_module_reruns_the_stages_that_import_it(folder, module, expected):
@@ -222,10 +230,11 @@ def test_a_changed_formula_reruns_its_shard_only(folder):
         "sample_queries": 2,
         "split_answers": 2,
         "audit_queries": 1,
-        "predict_oracle": 1,
-        "predict_answers": 4,
-        "rank_answers": 5,
+        "predict_oracle": 2,
+        "predict_answers": 8,
+        "rank_answers": 10,
         "score_answers": 5,
+        "evaluate_sets": 5,
         "assemble_report": 1,
     }
 
@@ -239,10 +248,12 @@ def test_a_changed_file_of_a_local_graph_rebuilds_it(folder):
 @pytest.mark.parametrize(
     ("setting", "reruns", "keeps"),
     [
-        ("seed=1", {"sample_queries": 4, "predict_answers": 8}, {"build_graph"}),
+        ("seed=1", {"sample_queries": 4, "predict_answers": 16}, {"build_graph"}),
         ("ties=[pessimistic]", {"score_answers": 5, "assemble_report": 1}, {"rank_answers"}),
         ("metrics=[mrr]", {"score_answers": 5, "assemble_report": 1}, {"rank_answers"}),
         ("models=[constant]", {"assemble_report": 1}, {"score_answers"}),
+        ("beta=1", {"evaluate_sets": 5, "assemble_report": 1}, {"rank_answers", "score_answers"}),
+        ("sets=[top@3]", {"evaluate_sets": 5, "assemble_report": 1}, {"rank_answers"}),
     ],
 )
 def test_a_changed_setting_reruns_what_depends_on_it(finished, setting, reruns, keeps):

@@ -151,17 +151,33 @@ def marginal_bands(
     edges = sorted({float(edge) for edge in edges}, reverse=True)
     if not all(edge < threshold for edge in edges):
         raise InputError(f"bands: every edge must be below the threshold {threshold:g}")
-    right, predicted, true = totals_at(pairs, threshold)
+    totals = [totals_at(pairs, end)[:2] for end in (threshold, *edges)]
+    return bands_between(float(threshold), edges, totals, int(pairs.true.sum()), beta)
+
+
+def bands_between(
+    high: float,
+    edges: Sequence[float],
+    totals: Sequence[tuple[int, int]],
+    true: int,
+    beta: float = 0.5,
+) -> list[Band]:
+    """Bands of scores below the threshold `high`, from what is predicted at each end.
+
+    Parameters
+    ----------
+    edges : lower ends of the bands, descending
+    totals : right and all predictions at `high`, then at each edge
+    true : true answers
+    """
+    (right, predicted), bands = totals[0], []
     whole = beta_of(beta) ** 2 * true + predicted
-    total_right, total_predicted, high, bands = right, predicted, float(threshold), []
-    for low in edges:
-        inside = (pairs.scores >= low) & (pairs.scores < high)
-        n_true = int(pairs.is_true[inside].sum())
-        n_false = int(inside.sum()) - n_true
-        total_right, total_predicted = total_right + n_true, total_predicted + n_true + n_false
+    for low, before, after in zip(edges, totals, totals[1:], strict=False):
+        n_true = after[0] - before[0]
+        n_false = after[1] - before[1] - n_true
         ratio = n_true / n_false if n_false else None
         pays = n_true * (whole - right) > n_false * right
-        f = float(pooled_f_beta(total_right, total_predicted, true, beta)[0])
+        f = float(pooled_f_beta(*after, true, beta)[0])
         bands.append(Band(low, high, n_true, n_false, ratio, pays, f))
         high = low
     return bands

@@ -21,6 +21,7 @@ from clqa.inventories import Inventory, readable, shortfalls, without_zeros
 from clqa.reference_tables import Comparison
 from clqa.roundings import STATEMENT, points
 from clqa.scopes import Column, Scope, counts, is_share, metric_name, shape_columns, strata
+from clqa.set_reports import SetView
 from clqa.strata import TITLES
 from clqa.wide_tables import (
     SUSPECT,
@@ -56,6 +57,7 @@ class Section(NamedTuple):
     audit : AuditView
     references : list of Comparison
         Published results, if any are known of these queries.
+    answer_sets : SetView
     """
 
     queries: str
@@ -71,6 +73,7 @@ class Section(NamedTuple):
     audit: AuditView
     references: list[Comparison]
     compared: Inventory
+    answer_sets: SetView
 
     @property
     def totals(self) -> tuple[int, int]:
@@ -106,6 +109,7 @@ def section(
     audit: AuditView,
     references: list[Comparison],
     compared: Inventory,
+    answer_sets: SetView,
 ) -> Section:
     """Tables and figures of a query set; `entry` is from the catalogue, the metrics the run's."""
     statistics = list(size_rows(scope.queries, sizes))
@@ -130,6 +134,7 @@ def section(
         audit=audit,
         references=references,
         compared=compared,
+        answer_sets=answer_sets,
     )
 
 

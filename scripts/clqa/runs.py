@@ -12,6 +12,7 @@ from clqa.methods import CONTROLS, check_settings
 from clqa.metrics import metric, score_id
 from clqa.plans import GROUP_NAMES, plan
 from clqa.published_entries import READING, check_published
+from clqa.set_rules import set_rule
 from clqa.shards import shards, size
 
 KINDS = ("graphs", "query_sets", "shapes", "models")
@@ -128,6 +129,12 @@ class Run(NamedTuple):
         """The graphs of the run's query sets."""
         return sorted({entry["graph"] for entry in self.evaluated().values()})
 
+    def tuning_sets(self, queries: str) -> list[str]:
+        """The query set on which rules are set: none, or one if any needs it and there is one."""
+        needed = any(set_rule(name).needs_partner for name in self.settings["sets"])
+        entry = self.query_sets[queries]
+        return [entry["valid"]] if needed and "valid" in entry else []
+
     def partners(self) -> list[str]:
         """The query sets on which those of the run are tuned."""
         entries = self.evaluated().values()
@@ -182,6 +189,9 @@ def read_run(config: dict, files: Iterable[str], folder: str, methods: Mapping[s
                     f"metrics: {identifier} has no {settings['ties'][0]} ties, which the report "
                     f"shows first; let ties begin with one of {', '.join(policies)}"
                 )
+    for name in settings["sets"]:
+        with placed(f"{_source('sets', settings, contents)}: sets"):
+            set_rule(name)
     for shape in settings["shapes"]:
         with placed(catalogues["shapes"].place(shape)):
             if shape in GROUP_NAMES:

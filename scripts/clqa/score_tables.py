@@ -86,6 +86,18 @@ def read_scores(
         If the file is no table of scores, is that of something else, or lacks queries.
     """
     table, metadata = read_plain_scores(path, columns)
+    check_origin(path, metadata, origin, "scores", RULE)
+    formulas = metadata["formulas"]
+    order = [shape for shape in shapes if shape in formulas]
+    order += sorted(formulas.keys() - set(order))
+    parsed = {shape: parse(formulas[shape]) for shape in order}
+    return Scores(origin.queries, origin.model, origin.graph, table, metadata, parsed)
+
+
+def check_origin(
+    path: str | os.PathLike, metadata: dict, origin: Origin, kind: str, rule: str
+) -> None:
+    """Raise `InputError` unless a table, of some kind and made by some rule, is of its origin."""
     about = {
         "model": (metadata["model"].get("model"), origin.model),
         "split": (metadata["split"], origin.split),
@@ -94,13 +106,8 @@ def read_scores(
     }
     for key, (found, expected) in about.items():
         if found != expected:
-            what = f"scores of another {key} ({found}) than {origin.queries} asks for ({expected})"
-            raise damaged(path, what, RULE)
-    formulas = metadata["formulas"]
-    order = [shape for shape in shapes if shape in formulas]
-    order += sorted(formulas.keys() - set(order))
-    parsed = {shape: parse(formulas[shape]) for shape in order}
-    return Scores(origin.queries, origin.model, origin.graph, table, metadata, parsed)
+            what = f"{kind} of another {key} ({found}) than {origin.queries} asks for ({expected})"
+            raise damaged(path, what, rule)
 
 
 def read_plain_scores(

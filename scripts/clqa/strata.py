@@ -21,7 +21,7 @@ OF_ANSWERS = ("links", "class")
 OF_QUERIES = ("size", "degree", "relation")
 KEYS = (*OF_ANSWERS, *OF_QUERIES)
 # Buckets start at these numbers.
-_SIZES = (1, 2, 5, 10, 20, 50, 100)
+_SIZES = (0, 1, 2, 5, 10, 20, 50, 100)
 _DEGREES = (0, 1, 10, 100, 1000, 10_000)
 
 
@@ -48,7 +48,7 @@ class Stratum(NamedTuple):
     name : str
         `key=value`.
     chosen : (n_answers,) bool
-        Its hard answers, in the order of the answers.
+        Its hard answers, in the order of the answers; from `query_strata` its queries.
     whole : bool
         Whether it has all hard answers of a query or none.
     """
@@ -84,18 +84,41 @@ def strata(
         _joined([part.hard.lengths() for part in answers.shapes.values()], np.int64),
     )
     for key in keys:
-        if key not in KEYS:
-            raise InputError(f"strata: no key {key!r}; known are {', '.join(KEYS)}")
         if key == "links":
             yield from _of_numbers(key, _joined([a.links for a in answers.shapes.values()], int))
         elif key == "class":
             yield from _of_names(key, _classes(answers), whole=False)
-        elif key == "size":
-            yield from _of_names(key, _buckets(_sizes(answers), _SIZES)[owner])
-        elif key == "degree":
-            yield from _of_names(key, _buckets(_degrees(queries, graph), _DEGREES)[owner])
         else:
-            yield from _of_relations(queries, relations, owner)
+            for one in query_strata([key], answers, queries, graph, relations):
+                if one.chosen[owner].any():
+                    yield one._replace(chosen=one.chosen[owner])
+
+
+def query_strata(
+    keys: Sequence[str],
+    answers: AnswerTable,
+    queries: QueryTable | None = None,
+    graph: Graph | None = None,
+    relations: Sequence[str] | None = None,
+) -> Iterator[Stratum]:
+    """The strata of keys of queries; `chosen` has a place for each query, with answers or without.
+
+    Parameters and errors are those of `strata`; a further key is `shape`.
+    """
+    for key in keys:
+        if key == "shape":
+            sizes = [len(part.query_ids) for part in answers.shapes.values()]
+            owner = np.repeat(np.arange(len(sizes)), sizes)
+            for place, shape in enumerate(answers.shapes):
+                yield Stratum(f"shape={shape}", owner == place, whole=True)
+        elif key == "size":
+            yield from _of_names(key, _buckets(_sizes(answers), _SIZES))
+        elif key == "degree":
+            yield from _of_names(key, _buckets(_degrees(queries, graph), _DEGREES))
+        elif key == "relation":
+            yield from _of_relations(queries, relations)
+        else:
+            raise InputError(f"strata: no key {key!r}; known are {', '.join(KEYS)}")
 
 
 def _of_numbers(key: str, values: np.ndarray) -> Iterator[Stratum]:
@@ -166,7 +189,7 @@ def _buckets(numbers: np.ndarray, starts: Sequence[int]) -> np.ndarray:
     return np.array(["", *names])[places + 1]
 
 
-def _of_relations(queries: QueryTable, labels: Sequence[str], owner) -> Iterator[Stratum]:
+def _of_relations(queries: QueryTable, labels: Sequence[str]) -> Iterator[Stratum]:
     """A stratum for each relation that some atom with the free variable has."""
     n_queries, first = sum(len(b.anchors) for b in queries.shapes.values()), 0
     found: dict[int, np.ndarray] = {}
@@ -178,7 +201,7 @@ def _of_relations(queries: QueryTable, labels: Sequence[str], owner) -> Iterator
             rows[first : first + len(holds)] |= holds
         first += len(batch.anchors)
     for relation in sorted(found):
-        yield Stratum(f"relation={labels[relation]}", found[relation][owner], whole=True)
+        yield Stratum(f"relation={labels[relation]}", found[relation], whole=True)
 
 
 def last_relations(formula: Formula) -> list[int]:

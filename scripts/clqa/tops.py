@@ -155,7 +155,7 @@ def listed_best_sets(
 def count_bounds(
     tops: Tops,
     true: ScoredAnswers,
-    threshold: float,
+    threshold: float | np.ndarray,
     excluded: ScoredAnswers | None = None,
 ) -> tuple[Counts, Counts]:
     """Counts of the sets at a threshold, with the fewest and the most predictions there can be.
@@ -168,6 +168,7 @@ def count_bounds(
     ----------
     true : ScoredAnswers
         Scores of all true answers.
+    threshold : float or (n_queries,) array
     excluded : ScoredAnswers, optional
         Scores of those candidates that are not to be predicted.
     """
@@ -178,12 +179,13 @@ def count_bounds(
         set_aside = excluded.reaching(thresholds)
     listed = ScoredAnswers(tops.offsets, tops.scores).reaching(thresholds)
     grid = tops.grid.astype(tops.scores.dtype)
-    level = thresholds[0] if n_queries else threshold
-    upper, lower = np.searchsorted(grid, level, "left"), np.searchsorted(grid, level, "right")
-    fewest = np.maximum(listed, right + set_aside)
-    if upper < len(grid):
-        fewest = np.maximum(fewest, tops.reaching[:, upper])
-    most = tops.reaching[:, lower - 1] if lower else tops.candidates
+    # A threshold before the grid is reached by all candidates at most, one behind it by none.
+    ends = np.zeros(n_queries, np.int64)
+    counts = np.column_stack([tops.candidates, tops.reaching, ends])
+    each = np.arange(n_queries)
+    lower, upper = (np.searchsorted(grid, thresholds, side) for side in ("right", "left"))
+    fewest = np.maximum(np.maximum(listed, right + set_aside), counts[each, upper + 1])
+    most = counts[each, lower]
     is_open = tops.is_open_at(thresholds)
     fewest, most = (np.where(is_open, bound, listed) - set_aside for bound in (fewest, most))
     true_sizes = np.diff(true.offsets)

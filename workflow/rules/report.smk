@@ -16,6 +16,16 @@ rule assemble_report:
             queries=RUN.settings["query_sets"],
             allow_missing=True,
         ),
+        sets=expand(
+            rules.evaluate_sets.output.sets,
+            queries=RUN.settings["query_sets"],
+            model=RUN.settings["models"],
+        ),
+        bands=expand(
+            rules.evaluate_sets.output.bands,
+            queries=RUN.settings["query_sets"],
+            model=RUN.settings["models"],
+        ),
         answers=each_shard(rules.split_answers.output.answers, RUN.settings["query_sets"]),
         samplings=each_shard(rules.sample_queries.output.report, RUN.settings["query_sets"]),
         audits=expand(rules.audit_queries.output.audit, queries=RUN.settings["query_sets"]),

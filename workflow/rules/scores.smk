@@ -98,3 +98,46 @@ rule compare_models:
         seed=RUN.settings["seed"],
     script:
         "../../scripts/compare_models.py"
+
+
+rule evaluate_sets:
+    """Evaluate the answer sets of {wildcards.model} on {wildcards.queries}."""
+    input:
+        tops=lambda wildcards: each_shard(
+            rules.rank_answers.output.tops, [wildcards.queries], model=wildcards.model
+        ),
+        answers=lambda wildcards: each_shard(
+            rules.split_answers.output.answers, [wildcards.queries]
+        ),
+        queries=lambda wildcards: each_shard(
+            rules.sample_queries.output.queries, [wildcards.queries]
+        ),
+        tuning_tops=lambda wildcards: each_shard(
+            rules.rank_answers.output.tops,
+            RUN.tuning_sets(wildcards.queries),
+            model=wildcards.model,
+        ),
+        tuning_answers=lambda wildcards: each_shard(
+            rules.split_answers.output.answers, RUN.tuning_sets(wildcards.queries)
+        ),
+        graph=graph_of,
+        relations=lambda wildcards: graph_of(wildcards, "relations"),
+    output:
+        sets="results/sets/{queries}/{model}/sets.parquet",
+        bands="results/sets/{queries}/{model}/bands.parquet",
+        counts="results/sets/{queries}/{model}/queries.parquet",
+    log:
+        "results/logs/evaluate_sets/{queries}/{model}.log",
+    conda:
+        "../../envs/clqa.yaml"
+    resources:
+        mem_mb=growing(4000),
+        runtime=growing(60),
+    params:
+        code=code("evaluate_sets.py"),
+        sets=RUN.settings["sets"],
+        truths=RUN.settings["truths"],
+        beta=RUN.settings["beta"],
+        strata=RUN.settings["strata"],
+    script:
+        "../../scripts/evaluate_sets.py"
