@@ -5,6 +5,7 @@ from pathlib import Path
 
 from clqa.answer_sizes import answer_sizes, answers_hash
 from clqa.audit_tables import audit_table, audit_view, read_audit, reduction_table
+from clqa.competitions import competitions
 from clqa.files import write_json
 from clqa.inventories import graph_hashes, graph_table, sampling_table
 from clqa.logs import log_to
@@ -14,6 +15,7 @@ from clqa.reference_tables import comparisons, reference_table
 from clqa.reports import metric_rows, write_rows
 from clqa.scopes import scope_of
 from clqa.score_tables import Origin, read_scores, score_columns
+from clqa.switches import switch_table
 from clqa.typesetting import write_tables
 from clqa.wide_tables import overview
 
@@ -46,7 +48,8 @@ def assemble_report(
     path_to_template : the page, in Jinja
     run : dict
         The run configuration: `name`, `query_sets`, `models`, `shapes`, `metrics`, `ties`,
-        `filters` and `seed`. Of the metrics, ties and filters the first are shown first.
+        `filters`, `candidates`, `averaging` and `seed`. Of the metrics and of each of the switches
+        the first is shown first.
     query_sets : dict
         For each query set its catalogue entry, with `graph` and `split`.
 
@@ -55,7 +58,8 @@ def assemble_report(
     InputError
         If a file is damaged, or scores are not those of the graph, query set and model.
     """
-    columns = score_columns(run["metrics"], run["ties"], run["filters"])
+    rules = competitions(run["filters"], run["candidates"])
+    columns = score_columns(run["metrics"], run["ties"], rules)
     hashes = graph_hashes(paths_to_summaries)
     scores = []
     for queries in run["query_sets"]:
@@ -65,7 +69,7 @@ def assemble_report(
             origin = Origin(queries, model, graph, split, hashes[graph], of_answers)
             path = paths_to_scores[queries, model]
             scores.append(read_scores(path, origin, run["shapes"], columns))
-    rows = [row for one in scores for row in metric_rows(one, run["name"])]
+    rows = [row for one in scores for row in metric_rows(one, run["name"], run["averaging"])]
     write_rows(path_to_metrics, rows)
 
     scopes = [scope_of(queries, run, scores, rows) for queries in run["query_sets"]]
@@ -82,6 +86,9 @@ def assemble_report(
         "sampling": sampling_table(paths_to_samplings, run["query_sets"], run["shapes"]),
         "audits": audit_table(audits, run["shapes"]),
         "reductions": reduction_table(audits, run["shapes"]),
+        "switches": switch_table(
+            rows, {one.queries: one.shapes for one in scopes}, run["metrics"][0]
+        ),
         "references": reference_table([one for part in sections for one in part.references]),
     }
     averages = overview(scopes)

@@ -127,7 +127,7 @@ def test_defaults_are_filled_in_in_the_order_of_the_schema():
         ({"name": ""}, "name: '' is not allowed"),
         ({"models": [1]}, "models[0]: expected text, found 1"),
         ({"ties": ["optimist"]}, "ties[0]: unknown value optimist (did you mean optimistic?)"),
-        ({"filters": ["none"]}, "filters[0]: unknown value none; known: observed-and-full, full"),
+        ({"filters": ["raw"]}, "filters[0]: unknown value raw; known: observed-and-full, full"),
         ({"seed": -1}, "seed: -1 is less than the minimum of 0"),
         ({"shards": "some"}, "shards: "),
         ({"shards": 0}, "shards: "),

@@ -1,22 +1,26 @@
 """The numbers of a run as tidy rows, one per shape or group, model, metric and protocol."""
 
 import functools
+import itertools
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 import pyarrow as pa
 
 from clqa import metrics
-from clqa.averages import Average, group_average, shape_average
+from clqa.averages import Average, answer_average, group_average, shape_average
+from clqa.competitions import competition_parts
 from clqa.fingerprints import fingerprint
 from clqa.formulas import And, Atom, Formula, Not, Or, negation_normal
 from clqa.keyed_tables import write_tsv
 from clqa.plans import groups
+from clqa.predictions import MISSING
 from clqa.score_tables import Scores
 
-AVERAGING = "answers>query>shape>group"
-MISSING = "error"
+# What is averaged over what, by the level over which the mean of a shape is taken.
+AVERAGING = {"query": "answers>query>shape>group", "answer": "answers>shape>group"}
+_OF_SHAPES = {"query": shape_average, "answer": answer_average}
 GROUPS = ("EPFO", "negation")  # of the headline, in this order
 
 
@@ -83,21 +87,25 @@ def _readings(formula: Formula) -> Iterator[str]:
                 yield from _readings(part)
 
 
-def metric_rows(scores: Scores, run: str) -> Iterator[Row]:
-    """All rows of one model on one query set, the strata by missing links last."""
+def metric_rows(scores: Scores, run: str, averaging: Sequence[str] = ("query",)) -> Iterator[Row]:
+    """All rows of one model on one query set, strata last and only under the first averaging."""
     columns = [name for name in scores.table.column_names if name.endswith("]")]
     places = _places(scores.table)
     n_answers = scores.table["n_hard"].to_pylist()
     for stratum in sorted({stratum for stratum, _ in places} | {""}, key=_stratum_order):
-        for column in columns:
+        asked = itertools.product(columns, averaging[:1] if stratum else averaging)
+        for column, level in asked:
+            if level == "answer" and not metrics.is_of_answers(score_parts(column)[0]):
+                continue
             values = scores.table[column].to_pylist()
             averages = {}
             for shape in scores.shapes:
                 rows = places.get((stratum, shape), ())
-                average = shape_average([values[i] for i in rows], [n_answers[i] for i in rows])
+                found = [values[i] for i in rows], [n_answers[i] for i in rows]
+                average = _OF_SHAPES[level](*found)
                 n_skipped = len(places.get(("", shape), ())) - average.n_queries
                 averages[shape] = average._replace(n_skipped=n_skipped)
-            yield from _rows_of_score(scores, run, column, stratum, averages)
+            yield from _rows_of_score(scores, run, column, level, stratum, averages)
 
 
 def _places(table: pa.Table) -> dict[tuple[str, str], list[int]]:
@@ -114,9 +122,9 @@ def _stratum_order(stratum: str) -> tuple[int, str]:
 
 
 def _rows_of_score(
-    scores: Scores, run: str, column: str, stratum: str, averages: dict[str, Average]
+    scores: Scores, run: str, column: str, level: str, stratum: str, averages: dict[str, Average]
 ) -> Iterator[Row]:
-    common = _common(scores, run, column) | {"stratum": stratum}
+    common = _common(scores, run, column, level) | {"stratum": stratum}
     readings = {shape: negation_reading(formula) for shape, formula in scores.shapes.items()}
     for shape, average in averages.items():
         note = "" if average.value is not None else _reason(average, stratum)
@@ -136,9 +144,10 @@ def _reason(average: Average, stratum: str) -> str:
     return "no query has a hard answer"
 
 
-def _common(scores: Scores, run: str, column: str) -> dict:
+def _common(scores: Scores, run: str, column: str, level: str) -> dict:
     """What all rows of one score share."""
-    metric, ties, filter_name = score_parts(column)
+    metric, ties, rule = score_parts(column)
+    filter_name, candidates = competition_parts(rule)
     model = scores.metadata["model"]
     seed = model["settings"].get("seed")
     return {
@@ -151,14 +160,20 @@ def _common(scores: Scores, run: str, column: str) -> dict:
         "metric": metric,
         "ties": ties,
         "filter": filter_name,
-        "candidates": scores.metadata.get("candidates") or f"all:{scores.metadata['n_entities']}",
-        "averaging": AVERAGING,
+        "candidates": candidates_name(candidates, scores.metadata),
+        "averaging": AVERAGING[level],
         "inference_graph": inference_graph(model),
     }
 
 
+def candidates_name(candidates: str, metadata: dict) -> str:
+    """Who competes, and out of how many, such as `all:14505` or `typed of all:14505`."""
+    everyone = metadata.get("candidates") or f"all:{metadata['n_entities']}"
+    return everyone if candidates == "all" else f"{candidates} of {everyone}"
+
+
 def score_parts(column: str) -> tuple[str, str, str]:
-    """Metric, tie policy and filter of a score column; a tie rate has no policy."""
+    """Metric, tie policy and competition of a score column; a tie rate has no policy."""
     metric, _, rest = column.partition("[")
     if metric == "tie_rate":
         return metric, "", rest.removesuffix("]")
@@ -202,7 +217,7 @@ def protocol_of(row: Row, metadata: dict) -> dict:
         "ties": row.ties,
         "candidates": row.candidates,
         "averaging": row.averaging,
-        "missing": MISSING,
+        "missing": metadata.get("missing", MISSING[0]),
         "pni": row.pni,
         "metric_version": str(metrics.VERSION),
     }

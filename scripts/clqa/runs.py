@@ -4,12 +4,13 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
+from clqa.competitions import RAW, competitions
 from clqa.configs import Catalogue, read_catalogue, read_yaml, unknown_name, validated
 from clqa.errors import InputError, placed
 from clqa.formulas import atoms, parse
 from clqa.graph_entries import complete_entry, local_files
 from clqa.methods import check_settings
-from clqa.metrics import metric
+from clqa.metrics import is_of_answers, metric
 from clqa.plans import GROUP_NAMES, plan
 from clqa.published_entries import READING, check_published
 from clqa.shards import shards, size
@@ -95,6 +96,10 @@ class Run(NamedTuple):
         technical = ("catalogues", "shards", "keep_predictions")
         return {key: value for key, value in self.settings.items() if key not in technical}
 
+    def competitions(self) -> list[str]:
+        """Names of all pairs of the run's filters and candidates, the primary one first."""
+        return competitions(self.settings["filters"], self.settings["candidates"])
+
     def scored(self) -> list[tuple[str, str]]:
         """Query set and model of each table of scores."""
         return [
@@ -163,6 +168,7 @@ def read_run(config: dict, files: Iterable[str], folder: str, methods: Mapping[s
     for identifier in settings["metrics"]:
         with placed(_source("metrics", settings, contents)):
             metric(identifier)
+            _check_primary(identifier, settings)
     for shape in settings["shapes"]:
         with placed(catalogues["shapes"].place(shape)):
             if shape in GROUP_NAMES:
@@ -192,6 +198,16 @@ def _settings(config: dict, contents: dict[str, dict], schema: dict) -> dict:
         part = {**schema, "required": []}
         validated({key: value}, part, _source(key, config, contents))
     return validated(config, schema, "configuration")
+
+
+def _check_primary(metric_id: str, settings: dict) -> None:
+    """A metric of queries has a value under the filter and the averaging that tables show."""
+    for key, undefined in (("filters", RAW), ("averaging", "answer")):
+        if settings[key][0] == undefined and not is_of_answers(metric_id):
+            raise InputError(
+                f"metrics: {metric_id} has no value with {key}: [{undefined}, ...], which is about"
+                f" single answers; name another of {key} first"
+            )
 
 
 def _source(key: str, config: dict, contents: dict[str, dict]) -> str:
