@@ -494,7 +494,7 @@ def test_every_wide_table_is_there_in_three_forms(made):
     names = {path.stem for path in (made[0] / "tables").glob("*.tex")}
     assert {"overview", "mrr-toy-test", "links-toy-test", "ties-toy-test"} <= names
     assert names == {path.stem for path in (made[0] / "tables").glob("*.md")}
-    plain = {"answers", "audits", "graphs", "reductions", "references", "sampling"}
+    plain = {"answers", "audits", "graphs", "reductions", "references", "sampling", "switches"}
     assert {path.stem for path in (made[0] / "tables").glob("*.tsv")} == names | plain
 
 

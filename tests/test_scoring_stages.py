@@ -182,7 +182,7 @@ def test_the_queries_of_these_tests_have_all_kinds_of_answers(made):
 def test_the_oracle_has_only_perfect_scores(made):
     table = scores_of(made, "oracle")
     for name in table.column_names:
-        if name.endswith("]") and not name.startswith("tie_rate"):
+        if name.endswith("]") and not name.startswith("tie_rate") and "none" not in name:
             assert set(table[name].to_pylist()) - {None} == {1.0}
 
 
@@ -418,7 +418,7 @@ def test_known_answers_are_filtered_by_the_split(tmp_path, split, scores, links,
     (found,) = (row for row in table.to_pylist() if row["stratum"] == "")
     assert found["n_hard"] == 1
     for ties in TIES:
-        for rule in FILTERS:
+        for rule in FILTERS[:2]:
             assert found[f"mr[{ties},{rule}]"] == expected
             assert found[f"mrr[{ties},{rule}]"] == 1 / expected
 
