@@ -5,14 +5,24 @@ from collections.abc import Iterator
 import numpy as np
 import pyarrow as pa
 
+from clqa.adjacencies import graph_view
+from clqa.answers import answer_sets
 from clqa.competitions import CANDIDATES, competitions
 from clqa.errors import InputError, placed
-from clqa.filters import FILTERS
+from clqa.filters import FILTERS, with_test
 from clqa.formulas import parse
 from clqa.graphs import Graph, read_graph
 from clqa.logs import log_to
+from clqa.plans import plan
 from clqa.predictions import MISSING, Predictions, open_predictions
-from clqa.query_sets import AnswerTable, QueryTable, read_answers, read_queries
+from clqa.query_sets import (
+    AnswerTable,
+    QueryTable,
+    check_asked_of,
+    read_answers,
+    read_queries,
+)
+from clqa.ragged import Ragged
 from clqa.ranks import Competitors, Ranking, rank
 from clqa.tables import write_table
 from clqa.top_tables import write_tops
@@ -27,6 +37,7 @@ def rank_answers(
     path_to_tops,
     depth,
     candidates=CANDIDATES[:1],
+    filters=(),
     missing=MISSING[0],
     path_to_queries=None,
     path_to_graph=None,
@@ -39,52 +50,70 @@ def rank_answers(
         How many of the best candidates of a query are kept.
     candidates : list of str
         Of `clqa.competitions.CANDIDATES`; there are ranks among `all` in any case.
+    filters : list of str
+        `clqa.competitions.WITH_TEST` or none; there are ranks under `clqa.filters.FILTERS` in any
+        case.
     missing : str
         Of `clqa.predictions.MISSING`: what a query costs that the dump lacks.
     path_to_queries, path_to_graph : optional
-        Needed for `typed` candidates.
+        Needed for `typed` candidates and for further filters.
     """
     answers = read_answers(path_to_answers)
     predictions = open_predictions(
         path_to_predictions, path_to_sidecar, expected=answers, missing=missing
     )
-    pools = {}
-    if "typed" in candidates:
-        pools = _pools(read_queries(path_to_queries), read_graph(path_to_graph), answers)
+    pools, on_test = {}, {}
+    if "typed" in candidates or filters:
+        queries, graph = read_queries(path_to_queries), read_graph(path_to_graph)
+        check_asked_of(graph, answers.metadata["split"], queries, path_to_queries)
+        if queries.metadata["queries"] != answers.metadata["queries"]:
+            raise InputError(f"{path_to_answers}: answers of other queries; split them again")
+        pools = _pools(queries, graph) if "typed" in candidates else {}
+        on_test = _on_test(queries, graph) if filters else {}
     with placed(f"{path_to_predictions} with {path_to_answers}"):
-        rankings = [*_rankings(answers, predictions, depth, pools)]
+        rankings = [*_rankings(answers, predictions, depth, pools, on_test)]
     model = {key: predictions.sidecar.get(key) for key in ("model", "method", "inference_graph")}
     model["settings"] = predictions.sidecar.get("settings", {})
     about = {**answers.metadata, "model": model, **predictions.missing}
-    rules = competitions(FILTERS, CANDIDATES[:1]) + competitions(FILTERS, ["typed"] * bool(pools))
+    names = [*FILTERS, *filters]
+    rules = competitions(names, CANDIDATES[:1]) + competitions(names, ["typed"] * bool(pools))
     counts = [one.counts for one in rankings]
     write_table(path_to_ranks, _table(answers, counts, rules), about)
     write_tops(path_to_tops, answers, rankings, {**about, "depth": depth})
 
 
-def _pools(queries: QueryTable, graph: Graph, answers: AnswerTable) -> dict[str, Pools]:
+def _pools(queries: QueryTable, graph: Graph) -> dict[str, Pools]:
     """The typed candidates of each shape."""
-    if queries.metadata["queries"] != answers.metadata["queries"]:
-        raise InputError("typed candidates: the answers are of other queries; make them again")
+    formulas, split = queries.metadata["formulas"], queries.metadata["split"]
     return {
-        shape: typed_pools(
-            parse(queries.metadata["formulas"][shape]),
-            queries.shapes[shape].relations,
-            graph,
-            queries.metadata["split"],
-        )
-        for shape in answers.shapes
+        shape: typed_pools(parse(formulas[shape]), batch.relations, graph, split)
+        for shape, batch in queries.shapes.items()
+    }
+
+
+def _on_test(queries: QueryTable, graph: Graph) -> dict[str, Ragged]:
+    """The answers of each shape on the full graph of test."""
+    view, formulas = graph_view(graph, graph.full("test")), queries.metadata["formulas"]
+    return {
+        shape: answer_sets(plan(parse(formulas[shape])), view, batch.anchors, batch.relations)
+        for shape, batch in queries.shapes.items()
     }
 
 
 def _rankings(
-    answers: AnswerTable, predictions: Predictions, depth: int, pools: dict[str, Pools]
+    answers: AnswerTable,
+    predictions: Predictions,
+    depth: int,
+    pools: dict[str, Pools],
+    on_test: dict[str, Ragged],
 ) -> Iterator[Ranking]:
     """Rankings under all filters, shape by shape."""
     first = 0
     for shape, part in answers.shapes.items():
         last = first + len(part.query_ids)
         excluded = [rule(part.easy, part.hard, part.retracted) for rule in FILTERS.values()]
+        if shape in on_test:
+            excluded.append(with_test(part.easy, part.hard, on_test[shape]))
         yield rank(
             predictions.scores,
             targets=part.hard,
@@ -139,6 +168,7 @@ if __name__ == "__main__":
         path_to_tops=snakemake.output.tops,
         depth=snakemake.params.depth,
         candidates=snakemake.params.candidates,
+        filters=snakemake.params.filters,
         missing=snakemake.params.missing,
         path_to_queries=snakemake.input.queries,
         path_to_graph=snakemake.input.graph,

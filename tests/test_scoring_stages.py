@@ -9,6 +9,7 @@ import pytest
 
 from clqa import answers as crisp
 from clqa.adjacencies import split_view
+from clqa.competitions import WITH_TEST
 from clqa.errors import InputError
 from clqa.files import sha256_of
 from clqa.formulas import parse
@@ -387,15 +388,17 @@ FALLING = [0.95, 0.9, 0.85, 0.8, 0.75, 0.7]
 
 
 @pytest.mark.parametrize(
-    ("split", "scores", "links", "expected"),
+    ("split", "scores", "links", "expected", "with_test"),
     [
-        ("test", FALLING, {"train": [0], "valid": [1, 2], "test": [4]}, 2),
-        ("test", FALLING, {"train": [0], "valid": [], "test": [4]}, 4),
-        ("valid", [0.9, 0.8, 0.7, 0.6, 0, 0], {"train": [0], "valid": [3], "test": [1]}, 3),
-        ("test", [0.9, 0.8, 0.7, 0.6, 0, 0], {"train": [0], "valid": [1], "test": [3]}, 2),
+        ("test", FALLING, {"train": [0], "valid": [1, 2], "test": [4]}, 2, 2),
+        ("test", FALLING, {"train": [0], "valid": [], "test": [4]}, 4, 4),
+        ("valid", [0.9, 0.8, 0.7, 0.6, 0, 0], {"train": [0], "valid": [3], "test": [1]}, 3, 2),
+        ("test", [0.9, 0.8, 0.7, 0.6, 0, 0], {"train": [0], "valid": [1], "test": [3]}, 2, 2),
     ],
 )
-def test_known_answers_are_filtered_by_the_split(tmp_path, split, scores, links, expected):
+def test_known_answers_are_filtered_by_the_split(
+    tmp_path, split, scores, links, expected, with_test
+):
     triples = {
         name: np.array([[6, 0, tail] for tail in tails], np.int32).reshape(-1, 3)
         for name, tails in links.items()
@@ -413,7 +416,18 @@ def test_known_answers_are_filtered_by_the_split(tmp_path, split, scores, links,
     dump = [tmp_path / "mine.npy", tmp_path / "mine.json"]
     write_predictions(*dump, [np.array([[*scores, -1.0]])], sidecar)
     (tmp_path / "relations.tsv").write_text("0\tlikes\n")
-    rank_answers(*dump, paths[1], *(tmp_path / f"mine.{k}.parquet" for k in ("ranks", "tops")), 3)
+    rank_answers(
+        *dump,
+        paths[1],
+        *(tmp_path / f"mine.{k}.parquet" for k in ("ranks", "tops")),
+        depth=3,
+        filters=[WITH_TEST],
+        path_to_queries=paths[0],
+        path_to_graph=tmp_path / "graph.npz",
+    )
+    ranks = read_table(tmp_path / "mine.ranks.parquet")[0].to_pylist()
+    (beyond,) = (row["greater"] for row in ranks if row["filter"] == WITH_TEST)
+    assert beyond + 1 == with_test
     table, _ = score([tmp_path], "mine")
     (found,) = (row for row in table.to_pylist() if row["stratum"] == "")
     assert found["n_hard"] == 1

@@ -12,6 +12,8 @@ from collections.abc import Iterable
 CANDIDATES = ("all", "typed")
 # Under this filter the other hard answers compete, and nothing can be said of whole rankings.
 RAW = "none"
+# Under this one the answers on the full graph of test do not compete either.
+WITH_TEST = "observed-and-full-and-test"
 
 
 def competition(filter_name: str, candidates: str) -> str:

@@ -26,6 +26,14 @@ def nothing(easy: Ragged, hard: Ragged, retracted: Ragged) -> Ragged:
 FILTERS = {"observed-and-full": observed_and_full, "full-only": full_only, RAW: nothing}
 
 
+def with_test(easy: Ragged, hard: Ragged, on_test: Ragged) -> Ragged:
+    """Answers on the observed or the full graph of the split, or on the full graph of test.
+
+    It is the filter `clqa.competitions.WITH_TEST`, which needs queries to be answered again.
+    """
+    return _union(_union(easy, hard), on_test)
+
+
 def _union(left: Ragged, right: Ragged) -> Ragged:
     keys = np.concatenate([_keys(left), _keys(right)])
     keys.sort()

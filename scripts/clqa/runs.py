@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
-from clqa.competitions import RAW, competitions
+from clqa.competitions import RAW, WITH_TEST, competitions
 from clqa.configs import Catalogue, read_catalogue, read_yaml, unknown_name, validated
 from clqa.errors import InputError, placed
 from clqa.formulas import atoms, parse
@@ -99,6 +99,10 @@ class Run(NamedTuple):
     def competitions(self) -> list[str]:
         """Names of all pairs of the run's filters and candidates, the primary one first."""
         return competitions(self.settings["filters"], self.settings["candidates"])
+
+    def further_filters(self) -> list[str]:
+        """Of the run's filters, those that are not ranked under without being asked for."""
+        return [name for name in self.settings["filters"] if name == WITH_TEST]
 
     def scored(self) -> list[tuple[str, str]]:
         """Query set and model of each table of scores."""

@@ -21,6 +21,7 @@ rule rank_answers:
         code=code("rank_answers.py"),
         depth=RUN.settings["depth"],
         candidates=RUN.settings["candidates"],
+        filters=RUN.further_filters(),
         missing=RUN.settings["missing"],
     script:
         "../../scripts/rank_answers.py"
