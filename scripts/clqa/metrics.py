@@ -100,7 +100,7 @@ def metric_parts(identifier: str) -> tuple[str, int | None]:
         raise InputError(f"metrics: no metric {identifier!r}; known are {', '.join(METRICS)}")
     if not at:
         return name, None
-    k = int(depth) if re.fullmatch("[1-9][0-9]*", depth) else depth
+    k = int(depth) if re.fullmatch("[1-9][0-9]{0,18}", depth) else depth
     return name, cut_off(k, key=f"metrics: {identifier!r}: K")
 
 
