@@ -105,6 +105,9 @@ def read_table(
         table = pq.read_table(
             path, columns=columns, partitioning=None, page_checksum_verification=True
         )
+        for column in table.columns:
+            if pa.types.is_dictionary(column.type):  # page headers have no checksum
+                column.validate(full=True)
         metadata = _metadata(table)
         wanted = contents.columns if columns is None else columns
         for name in wanted:
