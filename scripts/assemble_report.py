@@ -6,6 +6,7 @@ from pathlib import Path
 from clqa.answer_sizes import answer_sizes, answers_hash
 from clqa.audit_tables import audit_table, audit_view, read_audit, reduction_table
 from clqa.comparison_tables import comparison_inventory, comparison_view, read_comparisons
+from clqa.competitions import competitions
 from clqa.files import sha256_of, write_json
 from clqa.interval_tables import read_intervals
 from clqa.inventories import graph_hashes, graph_table, sampling_table
@@ -18,6 +19,7 @@ from clqa.scopes import is_share, scope_of
 from clqa.score_tables import Origin, read_scores, score_columns
 from clqa.seeds import with_means
 from clqa.set_reports import band_table, read_set_rows, set_table, set_view
+from clqa.switches import switch_table
 from clqa.typesetting import write_tables
 from clqa.wide_tables import overview
 
@@ -55,8 +57,8 @@ def assemble_report(
     path_to_template : the page, in Jinja
     run : dict
         The run configuration: `name`, `query_sets`, `models`, `shapes`, `metrics`, `ties`,
-        `filters`, `truths` and `seed`. Of the metrics, ties, filters and truths the first are shown
-        first.
+        `filters`, `candidates`, `averaging`, `truths` and `seed`. Of the metrics and of each of the
+        switches the first is shown first.
     query_sets : dict
         For each query set its catalogue entry, with `graph` and `split`.
 
@@ -65,7 +67,8 @@ def assemble_report(
     InputError
         If a file is damaged, or scores are not those of the graph, query set and model.
     """
-    columns = score_columns(run["metrics"], run["ties"], run["filters"])
+    rules = competitions(run["filters"], run["candidates"])
+    columns = score_columns(run["metrics"], run["ties"], rules)
     hashes = graph_hashes(paths_to_summaries)
     scores, rows, answer_sets = [], [], []
     for queries in run["query_sets"]:
@@ -76,7 +79,7 @@ def assemble_report(
             path = paths_to_scores[queries, model]
             scores.append(read_scores(path, origin, run["shapes"], columns))
             intervals = read_intervals(paths_to_intervals[queries, model], sha256_of(path))
-            rows += metric_rows(scores[-1], run["name"], intervals)
+            rows += metric_rows(scores[-1], run["name"], run["averaging"], intervals)
             paths = paths_to_sets[queries, model], paths_to_bands[queries, model]
             answer_sets.append(read_set_rows(*paths, origin))
     rows = with_means(rows, run.get("seeds", {}))
@@ -103,6 +106,9 @@ def assemble_report(
         "comparisons": comparison_inventory(compared),
         "sets": set_table(answer_sets),
         "bands": band_table(answer_sets),
+        "switches": switch_table(
+            rows, {one.queries: one.shapes for one in scopes}, run["metrics"][0]
+        ),
         "references": reference_table([one for part in sections for one in part.references]),
     }
     averages = overview(scopes)

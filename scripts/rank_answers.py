@@ -5,43 +5,115 @@ from collections.abc import Iterator
 import numpy as np
 import pyarrow as pa
 
-from clqa.errors import placed
-from clqa.filters import FILTERS
+from clqa.adjacencies import graph_view
+from clqa.answers import answer_sets
+from clqa.competitions import CANDIDATES, competitions
+from clqa.errors import InputError, placed
+from clqa.filters import FILTERS, with_test
+from clqa.formulas import parse
+from clqa.graphs import Graph, read_graph
 from clqa.logs import log_to
-from clqa.predictions import Predictions, open_predictions
-from clqa.query_sets import AnswerTable, read_answers
+from clqa.plans import plan
+from clqa.predictions import MISSING, Predictions, open_predictions
+from clqa.query_sets import (
+    AnswerTable,
+    QueryTable,
+    check_asked_of,
+    read_answers,
+    read_queries,
+)
+from clqa.ragged import Ragged
 from clqa.ranks import Competitors, Ranking, rank
 from clqa.tables import write_table
 from clqa.top_tables import write_tops
+from clqa.typed_candidates import Pools, typed_pools
 
 
 def rank_answers(
-    path_to_predictions, path_to_sidecar, path_to_answers, path_to_ranks, path_to_tops, depth
+    path_to_predictions,
+    path_to_sidecar,
+    path_to_answers,
+    path_to_ranks,
+    path_to_tops,
+    depth,
+    candidates=CANDIDATES[:1],
+    filters=(),
+    missing=MISSING[0],
+    path_to_queries=None,
+    path_to_graph=None,
 ):
-    """Write one row per filter and hard answer, under all filters, and one per query of tops.
+    """Write one row per competition and hard answer, and one per query of tops.
 
     Parameters
     ----------
     depth : int
         How many of the best candidates of a query are kept.
+    candidates : list of str
+        Of `clqa.competitions.CANDIDATES`; there are ranks among `all` in any case.
+    filters : list of str
+        `clqa.competitions.WITH_TEST` or none; there are ranks under `clqa.filters.FILTERS` in any
+        case.
+    missing : str
+        Of `clqa.predictions.MISSING`: what a query costs that the dump lacks.
+    path_to_queries, path_to_graph : optional
+        Needed for `typed` candidates and for further filters.
     """
     answers = read_answers(path_to_answers)
-    predictions = open_predictions(path_to_predictions, path_to_sidecar, expected=answers)
+    predictions = open_predictions(
+        path_to_predictions, path_to_sidecar, expected=answers, missing=missing
+    )
+    pools, on_test = {}, {}
+    if "typed" in candidates or filters:
+        queries, graph = read_queries(path_to_queries), read_graph(path_to_graph)
+        check_asked_of(graph, answers.metadata["split"], queries, path_to_queries)
+        if queries.metadata["queries"] != answers.metadata["queries"]:
+            raise InputError(f"{path_to_answers}: answers of other queries; split them again")
+        pools = _pools(queries, graph) if "typed" in candidates else {}
+        on_test = _on_test(queries, graph) if filters else {}
     with placed(f"{path_to_predictions} with {path_to_answers}"):
-        rankings = [*_rankings(answers, predictions, depth)]
+        rankings = [*_rankings(answers, predictions, depth, pools, on_test)]
     model = {key: predictions.sidecar.get(key) for key in ("model", "method", "inference_graph")}
     model["settings"] = predictions.sidecar.get("settings", {})
-    about = {**answers.metadata, "model": model}
-    write_table(path_to_ranks, _table(answers, [one.counts for one in rankings]), about)
+    about = {**answers.metadata, "model": model, **predictions.missing}
+    names = [*FILTERS, *filters]
+    rules = competitions(names, CANDIDATES[:1]) + competitions(names, ["typed"] * bool(pools))
+    counts = [one.counts for one in rankings]
+    write_table(path_to_ranks, _table(answers, counts, rules), about)
     write_tops(path_to_tops, answers, rankings, {**about, "depth": depth})
 
 
-def _rankings(answers: AnswerTable, predictions: Predictions, depth: int) -> Iterator[Ranking]:
+def _pools(queries: QueryTable, graph: Graph) -> dict[str, Pools]:
+    """The typed candidates of each shape."""
+    formulas, split = queries.metadata["formulas"], queries.metadata["split"]
+    return {
+        shape: typed_pools(parse(formulas[shape]), batch.relations, graph, split)
+        for shape, batch in queries.shapes.items()
+    }
+
+
+def _on_test(queries: QueryTable, graph: Graph) -> dict[str, Ragged]:
+    """The answers of each shape on the full graph of test."""
+    view, formulas = graph_view(graph, graph.full("test")), queries.metadata["formulas"]
+    return {
+        shape: answer_sets(plan(parse(formulas[shape])), view, batch.anchors, batch.relations)
+        for shape, batch in queries.shapes.items()
+    }
+
+
+def _rankings(
+    answers: AnswerTable,
+    predictions: Predictions,
+    depth: int,
+    pools: dict[str, Pools],
+    on_test: dict[str, Ragged],
+) -> Iterator[Ranking]:
     """Rankings under all filters, shape by shape."""
     first = 0
-    for part in answers.shapes.values():
+    for shape, part in answers.shapes.items():
         last = first + len(part.query_ids)
         excluded = [rule(part.easy, part.hard, part.retracted) for rule in FILTERS.values()]
+        if shape in on_test:
+            excluded.append(with_test(part.easy, part.hard, on_test[shape]))
         yield rank(
             predictions.scores,
             targets=part.hard,
@@ -51,11 +123,12 @@ def _rankings(answers: AnswerTable, predictions: Predictions, depth: int) -> Ite
             rows=predictions.rows[first:last],
             query_ids=part.query_ids,
             candidates=answers.candidates,
+            pools=pools.get(shape),
         )
         first = last
 
 
-def _table(answers: AnswerTable, counts: list[Competitors]) -> pa.Table:
+def _table(answers: AnswerTable, counts: list[Competitors], rules: list[str]) -> pa.Table:
     shapes = list(answers.shapes.values())
     query_ids = np.concatenate([[], *(part.query_ids for part in shapes)]).astype(str)
     n_hard = np.concatenate([np.empty(0, np.int64), *(part.hard.lengths() for part in shapes)])
@@ -66,18 +139,18 @@ def _table(answers: AnswerTable, counts: list[Competitors]) -> pa.Table:
         "query_id": (np.repeat(np.arange(len(query_ids)), n_hard), query_ids),
         "shape": (np.repeat(np.arange(len(shapes)), n_answers), list(answers.shapes)),
     }
-    n_filters = len(FILTERS)
+    n_rules = len(rules)
     columns = {
-        name: _dictionary(np.tile(places, n_filters), names)
+        name: _dictionary(np.tile(places, n_rules), names)
         for name, (places, names) in repeated.items()
     }
-    columns["variable"] = pa.nulls(n_filters * len(hard), pa.int8())
-    columns["answer"] = np.tile(hard, n_filters)
-    columns["filter"] = _dictionary(np.repeat(np.arange(n_filters), len(hard)), list(FILTERS))
+    columns["variable"] = pa.nulls(n_rules * len(hard), pa.int8())
+    columns["answer"] = np.tile(hard, n_rules)
+    columns["filter"] = _dictionary(np.repeat(np.arange(n_rules), len(hard)), rules)
     for name in Competitors._fields:
         found = [getattr(count, name) for count in counts]
-        columns[name] = np.concatenate([np.empty((n_filters, 0), np.int32), *found], axis=1).ravel()
-    columns["links"] = np.tile(links, n_filters)
+        columns[name] = np.concatenate([np.empty((n_rules, 0), np.int32), *found], axis=1).ravel()
+    columns["links"] = np.tile(links, n_rules)
     return pa.table(columns)
 
 
@@ -94,4 +167,9 @@ if __name__ == "__main__":
         path_to_ranks=snakemake.output.ranks,
         path_to_tops=snakemake.output.tops,
         depth=snakemake.params.depth,
+        candidates=snakemake.params.candidates,
+        filters=snakemake.params.filters,
+        missing=snakemake.params.missing,
+        path_to_queries=snakemake.input.queries,
+        path_to_graph=snakemake.input.graph,
     )

@@ -28,6 +28,8 @@ def score_answers(
 
     Parameters
     ----------
+    filters : list of str
+        Competitions (`clqa.competitions`); those without candidates are names of filters.
     strata : list of str
         Keys of `clqa.strata.KEYS`.
     """
@@ -38,13 +40,15 @@ def score_answers(
         ranks, origin = read_ranks(path_to_ranks)
         answers, queries = read_answers(path_to_answers), read_queries(path_to_queries)
         check_asked_of(graph, origin["split"], queries, path_to_queries)
-        if {**answers.metadata, "model": origin.get("model")} != origin:
+        about = {key: origin[key] for key in ("model", "missing", "lacking") if key in origin}
+        if {**answers.metadata, **about} != origin:
             raise InputError(
                 f"{path_to_ranks}: not made from {path_to_answers}; delete it and rank again"
             )
         with placed(path_to_ranks):
             found = clqa.strata.strata(strata, answers, queries, graph, relations)
-            parts.append(query_scores(ranks, answers, metrics, ties, filters, found))
+            skipped = origin.get("lacking", ()) if origin.get("missing") == "skip" else ()
+            parts.append(query_scores(ranks, answers, metrics, ties, filters, found, skipped))
         metadata.append(origin)
         ids += [name for part in answers.shapes.values() for name in part.query_ids]
     with placed(", ".join(map(str, paths_to_ranks))):

@@ -9,6 +9,7 @@ import pyarrow as pa
 
 from clqa.answer_sizes import SETS
 from clqa.audit_tables import DEGENERATE
+from clqa.competitions import competitions
 from clqa.methods import CONTROLS
 from clqa.metrics import metric, score_id
 from clqa.query_sets import set_hash
@@ -41,6 +42,8 @@ def configuration(query_sets=("toy-test",), models=tuple(METHODS), shapes=tuple(
         "ties": ["pessimistic", "optimistic", "expected"],
         "filters": ["observed-and-full", "full-only"],
         "truths": ["hard", "full"],
+        "candidates": ["all"],
+        "averaging": ["query"],
         "seed": 7,
     }
 
@@ -268,9 +271,10 @@ def _score_row(answer: dict, stratum: str, greater, tied, run: dict) -> dict:
         "n_easy": len(answer["easy"]),
         "n_hard": len(greater),
     }
-    for name, ties, rule in itertools.product(run["metrics"], run["ties"], run["filters"]):
+    rules = competitions(run["filters"], run["candidates"])
+    for name, ties, rule in itertools.product(run["metrics"], run["ties"], rules):
         values = metric(name).values(greater, tied, ties)
         row[score_id(name, ties, rule)] = float(values.mean()) if len(values) else None
-    for rule in run["filters"]:
+    for rule in rules:
         row[f"tie_rate[{rule}]"] = float((tied > 0).mean()) if len(tied) else None
     return row

@@ -152,7 +152,7 @@ def test_defaults_are_filled_in_in_the_order_of_the_schema():
         ({"name": ""}, "name: '' is not allowed"),
         ({"models": [1]}, "models[0]: expected text, found 1"),
         ({"ties": ["optimist"]}, "ties[0]: unknown value optimist (did you mean optimistic?)"),
-        ({"filters": ["none"]}, "filters[0]: unknown value none; known: observed-and-full, full"),
+        ({"filters": ["raw"]}, "filters[0]: unknown value raw; known: observed-and-full, full"),
         ({"seed": -1}, "seed: -1 is less than the minimum of 0"),
         ({"shards": "some"}, "shards: "),
         ({"shards": 0}, "shards: "),
@@ -172,6 +172,16 @@ def test_run_files_with_wrong_keys_and_values_are_refused(changes, expected):
         ({"shards": float("inf")}, "shards: expected a number, found inf"),
         ({"shards": 10**9}, "shards: "),
         ({"metrics": [f"hits@{10**20}"]}, "metrics: 'hits@100000000000000000000': K must be"),
+        (
+            {"metrics": ["recall@3"], "filters": ["none", "full-only"]},
+            "recall@3 has no value with filters: [none, ...]",
+        ),
+        (
+            {"metrics": ["mrr", "recall@3"], "averaging": ["answer"]},
+            "recall@3 has no value with averaging: [answer, ...]",
+        ),
+        ({"candidates": ["tails"]}, "candidates[0]: unknown value tails; known: all, typed"),
+        ({"missing": "drop"}, "missing: unknown value drop"),
         ({"metrics": ["hits@2147483648"]}, "metrics: 'hits@2147483648': K must be"),
         ({"metrics": ["hits@" + "9" * 5000]}, "metrics: 'hits@9999"),
         ({"name": "a\n"}, "name: 'a\\n' is not allowed"),
@@ -183,6 +193,13 @@ def test_run_files_with_wrong_keys_and_values_are_refused(changes, expected):
 )
 def test_values_that_no_code_can_take_are_refused(changes, expected):
     assert expected in refusal(lambda: run_with(**changes))
+
+
+def test_what_is_ranked_beside_the_usual_is_what_was_asked_for():
+    run = run_with(filters=["none", "observed-and-full-and-test"], candidates=["typed", "all"])
+    assert run.further_filters() == ["observed-and-full-and-test"]
+    assert run.competitions()[0] == "none,typed"
+    assert len(run.competitions()) == 4
 
 
 def test_a_list_that_holds_itself_is_refused(tmp_path):

@@ -496,7 +496,7 @@ def test_every_wide_table_is_there_in_three_forms(made):
     assert {"overview", "mrr-toy-test", "links-toy-test", "ties-toy-test"} <= names
     assert names == {path.stem for path in (made[0] / "tables").glob("*.md")}
     plain = {"answers", "audits", "comparisons", "graphs", "reductions", "references", "sampling"}
-    plain |= {"sets", "bands"}
+    plain |= {"sets", "bands", "switches"}
     assert {path.stem for path in (made[0] / "tables").glob("*.tsv")} == names | plain
 
 

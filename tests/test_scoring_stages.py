@@ -9,6 +9,7 @@ import pytest
 
 from clqa import answers as crisp
 from clqa.adjacencies import split_view
+from clqa.competitions import WITH_TEST
 from clqa.errors import InputError
 from clqa.files import sha256_of
 from clqa.formulas import parse
@@ -42,7 +43,7 @@ SHAPES = {
 }
 METRICS = ["mrr", "mr", "hits@1", "hits@3"]
 TIES = ["pessimistic", "optimistic", "realistic", "expected"]
-FILTERS = ["observed-and-full", "full-only"]
+FILTERS = ["observed-and-full", "full-only", "none"]
 STRATA = ["links", "size", "degree", "relation"]
 
 
@@ -161,7 +162,7 @@ def test_every_model_is_ranked_as_sets_are(made, model):
     for part in answers.shapes.values():
         for i, row in zip(range(len(part.query_ids)), rows, strict=False):
             easy, hard, gone = (set(s.row(i).tolist()) for s in part[1:4])
-            excluded = easy | hard, (easy - gone) | hard
+            excluded = easy | hard, (easy - gone) | hard, set()
             for rule, filtered in zip(FILTERS, excluded, strict=True):
                 for target in sorted(hard):
                     found = competitors(row, filtered, target)
@@ -169,7 +170,7 @@ def test_every_model_is_ranked_as_sets_are(made, model):
     table = read_table(made / f"{model}.ranks.parquet")[0]
     names = ("query_id", "answer", "greater", "tied", "candidates")
     found = [tuple(row[name] for name in names) for row in table.to_pylist()]
-    assert found == [*wanted[FILTERS[0]], *wanted[FILTERS[1]]]
+    assert found == [row for rule in FILTERS for row in wanted[rule]]
 
 
 def test_the_queries_of_these_tests_have_all_kinds_of_answers(made):
@@ -182,7 +183,7 @@ def test_the_queries_of_these_tests_have_all_kinds_of_answers(made):
 def test_the_oracle_has_only_perfect_scores(made):
     table = scores_of(made, "oracle")
     for name in table.column_names:
-        if name.endswith("]") and not name.startswith("tie_rate"):
+        if name.endswith("]") and not name.startswith("tie_rate") and "none" not in name:
             assert set(table[name].to_pylist()) - {None} == {1.0}
 
 
@@ -387,15 +388,17 @@ FALLING = [0.95, 0.9, 0.85, 0.8, 0.75, 0.7]
 
 
 @pytest.mark.parametrize(
-    ("split", "scores", "links", "expected"),
+    ("split", "scores", "links", "expected", "with_test"),
     [
-        ("test", FALLING, {"train": [0], "valid": [1, 2], "test": [4]}, 2),
-        ("test", FALLING, {"train": [0], "valid": [], "test": [4]}, 4),
-        ("valid", [0.9, 0.8, 0.7, 0.6, 0, 0], {"train": [0], "valid": [3], "test": [1]}, 3),
-        ("test", [0.9, 0.8, 0.7, 0.6, 0, 0], {"train": [0], "valid": [1], "test": [3]}, 2),
+        ("test", FALLING, {"train": [0], "valid": [1, 2], "test": [4]}, 2, 2),
+        ("test", FALLING, {"train": [0], "valid": [], "test": [4]}, 4, 4),
+        ("valid", [0.9, 0.8, 0.7, 0.6, 0, 0], {"train": [0], "valid": [3], "test": [1]}, 3, 2),
+        ("test", [0.9, 0.8, 0.7, 0.6, 0, 0], {"train": [0], "valid": [1], "test": [3]}, 2, 2),
     ],
 )
-def test_known_answers_are_filtered_by_the_split(tmp_path, split, scores, links, expected):
+def test_known_answers_are_filtered_by_the_split(
+    tmp_path, split, scores, links, expected, with_test
+):
     triples = {
         name: np.array([[6, 0, tail] for tail in tails], np.int32).reshape(-1, 3)
         for name, tails in links.items()
@@ -413,12 +416,23 @@ def test_known_answers_are_filtered_by_the_split(tmp_path, split, scores, links,
     dump = [tmp_path / "mine.npy", tmp_path / "mine.json"]
     write_predictions(*dump, [np.array([[*scores, -1.0]])], sidecar)
     (tmp_path / "relations.tsv").write_text("0\tlikes\n")
-    rank_answers(*dump, paths[1], *(tmp_path / f"mine.{k}.parquet" for k in ("ranks", "tops")), 3)
+    rank_answers(
+        *dump,
+        paths[1],
+        *(tmp_path / f"mine.{k}.parquet" for k in ("ranks", "tops")),
+        depth=3,
+        filters=[WITH_TEST],
+        path_to_queries=paths[0],
+        path_to_graph=tmp_path / "graph.npz",
+    )
+    ranks = read_table(tmp_path / "mine.ranks.parquet")[0].to_pylist()
+    (beyond,) = (row["greater"] for row in ranks if row["filter"] == WITH_TEST)
+    assert beyond + 1 == with_test
     table, _ = score([tmp_path], "mine")
     (found,) = (row for row in table.to_pylist() if row["stratum"] == "")
     assert found["n_hard"] == 1
     for ties in TIES:
-        for rule in FILTERS:
+        for rule in FILTERS[:2]:
             assert found[f"mr[{ties},{rule}]"] == expected
             assert found[f"mrr[{ties},{rule}]"] == 1 / expected
 

@@ -128,6 +128,22 @@ def shape_average(values: Iterable[float | None], n_answers: Iterable[int]) -> A
     )
 
 
+def answer_average(values: Iterable[float | None], n_answers: Iterable[int]) -> Average:
+    """Mean over all hard answers of the queries of one shape.
+
+    Parameters
+    ----------
+    values : one mean over its answers per query, None for a query without hard answers
+    n_answers : number of hard answers per query
+    """
+    kept = [(value, int(n)) for value, n in zip(values, n_answers, strict=True)]
+    average = shape_average(*zip(*kept, strict=True)) if kept else shape_average((), ())
+    if average.value is None:
+        return average
+    total = math.fsum(value * n for value, n in kept if value is not None)
+    return average._replace(value=total / average.n_answers)
+
+
 def group_average(shapes: Mapping[str, Average], members: Iterable[str]) -> Average:
     """Mean over the shapes of a group; it has no value unless every member has one.
 

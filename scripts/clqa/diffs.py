@@ -29,7 +29,10 @@ SUBJECT = (
 # How it was measured, as far as the table itself shows it; the manifest spells out the rest.
 PROTOCOL = ("filter", "ties", "candidates", "averaging", "pni", "fingerprint")
 METRICS_KEYS = (*SUBJECT, *PROTOCOL)
-TABLE_KEYS = (*SUBJECT, "filter", "ties", "set", "other", "score", "rule", "truth", "beta", "band")
+TABLE_KEYS = (
+    *(*SUBJECT, "filter", "ties", "set", "other", "score", "rule", "truth", "beta", "band"),
+    *("switch", "from", "to", "fingerprint_from"),
+)
 
 
 def compare_results(

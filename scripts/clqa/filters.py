@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from clqa.competitions import RAW
 from clqa.ragged import Ragged
 
 
@@ -15,8 +16,22 @@ def full_only(easy: Ragged, hard: Ragged, retracted: Ragged) -> Ragged:
     return _union(_difference(easy, retracted), hard)
 
 
-# By name, the default first. Easy answers include the retracted ones.
-FILTERS = {"observed-and-full": observed_and_full, "full-only": full_only}
+def nothing(easy: Ragged, hard: Ragged, retracted: Ragged) -> Ragged:
+    """No answer: easy ones and the other hard ones compete, as in the raw setting."""
+    return Ragged(np.zeros_like(hard.offsets), hard.values[:0])
+
+
+# By name, the default first. Easy answers include the retracted ones. Whose easy answers they are
+# is the query set's to say: those of a +H set are `corrected` or as `released`.
+FILTERS = {"observed-and-full": observed_and_full, "full-only": full_only, RAW: nothing}
+
+
+def with_test(easy: Ragged, hard: Ragged, on_test: Ragged) -> Ragged:
+    """Answers on the observed or the full graph of the split, or on the full graph of test.
+
+    It is the filter `clqa.competitions.WITH_TEST`, which needs queries to be answered again.
+    """
+    return _union(_union(easy, hard), on_test)
 
 
 def _union(left: Ragged, right: Ragged) -> Ragged:

@@ -8,15 +8,17 @@ imported here: the workflow checks names each time it is read. Averages are take
 """
 
 import functools
+import itertools
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from numbers import Integral
 from typing import NamedTuple
 
 import numpy as np
 
+from clqa.competitions import CANDIDATES, RAW, competition_parts
 from clqa.errors import InputError
-from clqa.ties import POLICIES, expected_hits, expected_reciprocals, ranks
+from clqa.ties import POLICIES, expected_hits, expected_reciprocals, ranks, tie_policy
 
 # Part of every fingerprint: raised when a definition below changes a value.
 VERSION = 1
@@ -109,14 +111,41 @@ def cut_off(k: int, key: str = "k") -> int:
     return int(k)
 
 
-def score_id(metric_id: str, ties: str, filter_name: str) -> str:
-    """Name of a score column, such as `mrr[pessimistic,observed-and-full]`."""
-    return f"{metric_id}[{ties},{filter_name}]"
+def is_of_answers(metric_id: str) -> bool:
+    """Whether single answers have a value; else only queries have one."""
+    return metric_id == "tie_rate" or metric(metric_id).values is not None
+
+
+def defined_scores(
+    metrics: Iterable[str], ties: Iterable[str], rules: Iterable[str]
+) -> list[tuple[str, str, str]]:
+    """The metrics under those of the tie policies and competitions under which they have a value.
+
+    A metric of queries looks at the whole ranking of the hard answers, in which they do not compete
+    with each other: it has none under the filter `none`.
+    """
+    return [
+        (name, policy, rule)
+        for name, policy, rule in itertools.product(metrics, map(tie_policy, ties), rules)
+        if policy in metric(name).policies
+        and (is_of_answers(name) or competition_parts(rule)[0] != RAW)
+    ]
+
+
+def score_id(metric_id: str, ties: str, rule: str) -> str:
+    """Name of a score column, such as `mrr[pessimistic,observed-and-full]`.
+
+    `rule` is the name of a competition (`clqa.competitions`), which is that of its filter where all
+    candidates compete.
+    """
+    return f"{metric_id}[{ties},{rule}]"
 
 
 def score_parts(identifier: str) -> tuple[str, str, str]:
-    """Metric id, tie policy and filter of a score id."""
-    match = re.fullmatch(r"([^\[\],]+)\[([^\[\],]+),([^\[\],]+)\]", identifier)
+    """Metric id, tie policy and competition of a score id."""
+    others = "|".join(CANDIDATES[1:])
+    pattern = rf"([^\[\],]+)\[([^\[\],]+),([^\[\],]+(?:,(?:{others}))?)\]"
+    match = re.fullmatch(pattern, identifier)
     if match is None:
         raise InputError(f"score {identifier!r}: expected metric[ties,filter]")
     return match[1], match[2], match[3]

@@ -22,6 +22,8 @@ import numpy as np
 from clqa.errors import InputError
 from clqa.files import read_json, replacing, write_json
 
+# What a query costs that a dump lacks: no number at all, the last rank, or its place in the mean.
+MISSING = ("error", "worst", "skip")
 DTYPES = ("float16", "float32", "float64")
 CHUNK_BYTES = 64 * 2**20
 _TEXT = ("text", str)
@@ -48,13 +50,16 @@ class Predictions(NamedTuple):
     ----------
     scores : (n_queries, n_entities) memory-mapped matrix
     rows : (n_queries,) int64
-        Row of `scores` of each expected query.
+        Row of `scores` of each expected query; -1 for one that is missing.
     sidecar : dict
+    missing : dict
+        Nothing, or the policy as `missing` and the ids of the missing queries as `lacking`.
     """
 
     scores: np.memmap
     rows: np.ndarray
     sidecar: dict
+    missing: dict
 
 
 def write_predictions(
@@ -131,7 +136,10 @@ def _header(shape: tuple[int, int], dtype: np.dtype) -> bytes:
 
 
 def open_predictions(
-    path_to_predictions: str | os.PathLike, path_to_sidecar: str | os.PathLike, expected
+    path_to_predictions: str | os.PathLike,
+    path_to_sidecar: str | os.PathLike,
+    expected,
+    missing: str = MISSING[0],
 ) -> Predictions:
     """Open a dump and check all of it.
 
@@ -140,6 +148,8 @@ def open_predictions(
     expected : table of queries or of answers
         `expected.shapes` has per shape the `query_ids`, `expected.metadata` the `vocabulary`, the
         `graph`, the `queries` and `n_entities`. The dump may have the queries in another order.
+    missing : str
+        Of `MISSING`; under any but the first the dump may lack queries.
 
     Raises
     ------
@@ -149,11 +159,15 @@ def open_predictions(
     sidecar = _read_sidecar(path_to_sidecar)
     _check_origin(path_to_sidecar, sidecar, expected.metadata)
     wanted = [str(name) for shape in expected.shapes.values() for name in shape.query_ids]
-    rows = _rows_of(path_to_sidecar, sidecar["query_ids"], wanted)
-    shape = (len(wanted), expected.metadata["n_entities"])
+    if missing not in MISSING:
+        raise InputError(f"missing: no policy {missing!r}; known are {', '.join(MISSING)}")
+    rows = _rows_of(path_to_sidecar, sidecar["query_ids"], wanted, missing != MISSING[0])
+    shape = (len(sidecar["query_ids"]), expected.metadata["n_entities"])
     scores = _mapped(path_to_predictions, sidecar, shape)
     _check_content(path_to_predictions, scores, sidecar)
-    return Predictions(scores, rows, sidecar)
+    lacking = [name for name, row in zip(wanted, rows.tolist(), strict=True) if row < 0]
+    about = {} if missing == MISSING[0] else {"missing": missing, "lacking": lacking}
+    return Predictions(scores, rows, sidecar, about)
 
 
 def _read_sidecar(path) -> dict:
@@ -190,19 +204,19 @@ def _check_origin(path, sidecar: dict, metadata: dict) -> None:
         )
 
 
-def _rows_of(path, given: list[str], wanted: list[str]) -> np.ndarray:
-    """Row of each wanted query, if both are the same set without repetitions."""
+def _rows_of(path, given: list[str], wanted: list[str], may_lack: bool) -> np.ndarray:
+    """Row of each wanted query, if both are the same set without repetitions; -1: missing."""
     if given == wanted:
         return np.arange(len(wanted))
     row = {name: place for place, name in enumerate(given)}
     repeated = [name for name, n in Counter(given).items() if n > 1]
-    missing = [name for name in wanted if name not in row]
+    missing = [name for name in wanted if name not in row and not may_lack]
     extra = list(row.keys() - set(wanted))
     for names, text in ((repeated, "twice or more"), (missing, "missing"), (extra, "not asked")):
         if names:
             more = f" and {len(names) - 1} more" if len(names) > 1 else ""
             raise InputError(f"{path}: query {min(names)}{more}: {text}; one row per query")
-    return np.array([row[name] for name in wanted], dtype=np.int64)
+    return np.array([row.get(name, -1) for name in wanted], dtype=np.int64)
 
 
 def _mapped(path, sidecar: dict, shape: tuple[int, int]) -> np.memmap:

@@ -20,7 +20,9 @@ from clqa.errors import InputError
 from clqa.kernels import kernel
 from clqa.predictions import release
 from clqa.ragged import Ragged, is_ascending
+from clqa.ragged_sets import selected
 from clqa.top_candidates import Tops, empty_tops, fill_tops
+from clqa.typed_candidates import Pools, is_member, members_of
 
 # Few enough that a chunk stays in cache while it is read several times.
 CHUNK_BYTES = 2**20
@@ -37,7 +39,8 @@ class Competitors(NamedTuple):
     Attributes
     ----------
     greater, tied : (n_filters, n_targets) int32
-        Candidates, other than the answer, that score strictly better and the same.
+        Candidates, other than the answer, that score strictly better and the same. Where there are
+        pools, as many rows follow for their members under each filter.
     candidates : (n_filters, n_targets) int32
         Number of candidates, the answer included.
     """
@@ -81,6 +84,7 @@ def rank(
     rows: np.ndarray | None = None,
     query_ids: Sequence[str] | None = None,
     candidates: np.ndarray | None = None,
+    pools: Pools | None = None,
     tie_atol: float = 0.0,
     chunk_bytes: int = CHUNK_BYTES,
 ) -> Ranking:
@@ -103,11 +107,15 @@ def rank(
     wanted : Ragged of n_queries rows, optional
         Entities whose scores are to be looked up.
     rows : (n_queries,) int, optional
-        Row of `scores` of each query; by default they are in the same order.
+        Row of `scores` of each query; by default they are in the same order. A query without a
+        row, -1, has scores of minus infinity, and all its candidates are ahead of its targets.
     query_ids : sequence of str, optional
         For messages.
     candidates : (n,) int, optional
         The entities that compete, ascending; all by default. A target needs not be one of them.
+    pools : Pools, optional
+        Candidates of each query among which its targets are ranked beside. A target needs not be
+        one of them.
     tie_atol : float
         Scores this close to the target's count as tied.
     chunk_bytes : int
@@ -133,16 +141,19 @@ def rank(
         targets = renumbered(targets, columns)
         excluded = [renumbered(ids, columns) for ids in excluded]
         excluded = with_strangers(excluded, strangers, len(columns))
-    starts, ids = _stacked(excluded)
-    answers = targets.offsets.astype(np.int64), targets.values.astype(np.int32)
-    counts = Competitors(*np.empty((3, len(excluded), len(targets.values)), np.int32))
-    dtype = np.dtype(np.float64) if tie_atol else np.result_type(scores.dtype, np.float32)
+        pools = None if pools is None else _among(pools, candidates, columns)
     n_columns = scores.shape[1] if columns is None else len(columns)
+    groups = _grouped(targets, pools, n_columns)
+    kinds = [*excluded] + [members_of(ids, pools, n_columns) for ids in excluded if pools]
+    starts, ids = _stacked(kinds)
+    answers = targets.offsets.astype(np.int64), targets.values.astype(np.int32)
+    counts = Competitors(*np.empty((3, len(kinds), len(targets.values)), np.int32))
+    dtype = np.dtype(np.float64) if tie_atol else np.result_type(scores.dtype, np.float32)
     tops = empty_tops(excluded[0], n_columns, depth, dtype)
     looked_up = np.empty(len(wanted.values), dtype)
     margin = dtype.type(tie_atol)
     for first, chunk, places in _chunks(scores, rows, columns, dtype, chunk_bytes):
-        bad = _count_rows(chunk, places, first, *answers, starts, ids, margin, *counts)
+        bad = _count_rows(chunk, places, first, *answers, starts, ids, groups, margin, *counts)
         if bad >= 0:
             name = f"row {rows[bad]}" if query_ids is None else query_ids[bad]
             raise InputError(f"scores of query {name} hold a NaN; every entity needs a number")
@@ -151,7 +162,25 @@ def rank(
         _look_up(scores, rows, wanted, first, first + len(places), looked_up)
     if columns is not None:
         tops.ids.values[:] = columns[tops.ids.values]
+    unscored = np.repeat(rows < 0, targets.lengths())
+    counts.greater[:, unscored] += counts.tied[:, unscored]
+    counts.tied[:, unscored] = 0
     return Ranking(counts, tops, looked_up)
+
+
+def _among(pools: Pools, candidates: np.ndarray, columns: np.ndarray) -> Pools:
+    """Of the pools those members that are candidates, as places in the columns."""
+    kept = selected(pools.members, np.isin(pools.members.values, candidates))
+    return pools._replace(members=renumbered(kept, columns))
+
+
+def _grouped(targets: Ragged, pools: Pools | None, n_columns: int) -> tuple[np.ndarray, ...]:
+    """Offsets and ids of the pools, the pool of each query, and whether targets are in theirs."""
+    if pools is None:
+        return (*np.zeros((2, 1), np.int64), np.zeros(1, np.int32), np.zeros(1, bool))
+    of_query = np.asarray(pools.of_query, np.int64)
+    offsets, members = pools.members.offsets.astype(np.int64), pools.members.values
+    return offsets, of_query, members.astype(np.int32), is_member(targets, pools, n_columns)
 
 
 def _chunks(scores, rows: np.ndarray, columns: np.ndarray | None, dtype, chunk_bytes: int):
@@ -159,18 +188,28 @@ def _chunks(scores, rows: np.ndarray, columns: np.ndarray | None, dtype, chunk_b
     step = max(1, chunk_bytes // max(1, scores.shape[1] * dtype.itemsize))
     for first in range(0, len(rows), step):
         chunk, places = scores, rows[first : first + step]
-        if scores.dtype != dtype or columns is not None:
-            chunk = scores[places] if columns is None else scores[places][:, columns]
-            chunk, places = np.ascontiguousarray(chunk, dtype), np.arange(len(places))
+        if scores.dtype != dtype or columns is not None or places.min(initial=0) < 0:
+            chunk = _rows_of(scores, places, dtype)
+            chunk = chunk if columns is None else np.ascontiguousarray(chunk[:, columns])
+            places = np.arange(len(places))
         yield first, _read_only(chunk), places
         release(scores)
+
+
+def _rows_of(scores: np.ndarray, places: np.ndarray, dtype: np.dtype) -> np.ndarray:
+    """A copy of some rows; the row -1 is minus infinity throughout."""
+    chunk = np.full((len(places), scores.shape[1]), -np.inf, dtype)
+    chunk[places >= 0] = scores[places[places >= 0]]
+    return chunk
 
 
 def _look_up(scores, rows: np.ndarray, wanted: Ragged, first: int, last: int, found) -> None:
     """Write the scores of what is wanted of the queries from `first` to `last`."""
     start, stop = wanted.offsets[first], wanted.offsets[last]
     owners = np.repeat(rows[first:last], np.diff(wanted.offsets[first : last + 1]))
-    found[start:stop] = scores[owners, wanted.values[start:stop]]
+    known = owners >= 0
+    found[start:stop] = -np.inf
+    found[start:stop][known] = scores[owners[known], wanted.values[start:stop][known]]
 
 
 def _read_only(scores: np.ndarray) -> np.ndarray:
@@ -200,7 +239,7 @@ def _check(scores, targets: Ragged, excluded: Sequence[Ragged], rows: np.ndarray
             raise InputError(f"answers: an id lies outside of the {n_entities} scored entities")
         if not is_ascending(ids):
             raise InputError("answers: the ids of a query must ascend, each of them once")
-    if len(rows) and not 0 <= rows.min() <= rows.max() < n_rows:
+    if len(rows) and not -1 <= rows.min() <= rows.max() < n_rows:
         raise InputError(f"scores: {n_rows} rows are too few for {len(rows)} queries")
 
 
@@ -214,9 +253,23 @@ def _stacked(excluded: Sequence[Ragged]) -> tuple[np.ndarray, np.ndarray]:
 
 @kernel
 def _count_rows(
-    scores, rows, start, offsets, targets, starts, excluded, margin, greater, tied, candidates
+    scores,
+    rows,
+    start,
+    offsets,
+    targets,
+    starts,
+    excluded,
+    groups,
+    margin,
+    greater,
+    tied,
+    candidates,
 ):
     """Fill the counts of the queries from `start`, one per row; return one with a NaN, or -1."""
+    pool_offsets, pool_of_query, members, is_inside = groups
+    # With pools the second half of the kinds is about their members alone.
+    n_open = len(starts) if pool_offsets.size == 1 else len(starts) // 2
     for query in range(start, start + rows.size):
         row = scores[rows[query - start]]
         if _has_nan(row):
@@ -227,7 +280,13 @@ def _count_rows(
         cuts = _cuts(row, targets[first:last], margin)
         high, low = _places(cuts, row, targets[first:last], margin)
         above, reaching = _counts(row, cuts)
+        n_others = row.size
         for kind in range(len(starts)):
+            if kind == n_open:
+                pool = pool_of_query[query]
+                inside = members[pool_offsets[pool] : pool_offsets[pool + 1]]
+                above, reaching = _counts(row[inside], cuts)
+                n_others = inside.size
             out = excluded[starts[kind, query] : starts[kind, query + 1]]
             out_above, out_reaching = _counts(row[out], cuts)
             cursor = 0
@@ -235,12 +294,13 @@ def _count_rows(
                 while cursor < out.size and out[cursor] < targets[place]:
                     cursor += 1
                 listed = cursor < out.size and out[cursor] == targets[place]
+                # Neither what was taken out nor what is in no pool is among what was counted.
+                absent = listed or (kind >= n_open and not is_inside[place])
                 upper, lower = high[place - first], low[place - first]
                 beating = above[upper] - out_above[upper]
                 greater[kind, place] = beating
-                # The target itself is among the tied; if it is listed, it was taken out already.
-                tied[kind, place] = reaching[lower] - out_reaching[lower] - beating - (not listed)
-                candidates[kind, place] = row.size - out.size + listed
+                tied[kind, place] = reaching[lower] - out_reaching[lower] - beating - (not absent)
+                candidates[kind, place] = n_others - out.size + absent
     return -1
 
 

@@ -1,23 +1,27 @@
 """The numbers of a run as tidy rows, one per shape or group, model, metric and protocol."""
 
 import functools
+import itertools
 import os
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 import pyarrow as pa
 
 from clqa import metrics
-from clqa.averages import Average, group_average, shape_average
+from clqa.averages import Average, answer_average, group_average, shape_average
+from clqa.competitions import competition_parts
 from clqa.fingerprints import fingerprint
 from clqa.formulas import And, Atom, Formula, Not, Or, negation_normal
 from clqa.keyed_tables import write_tsv
 from clqa.plans import groups
+from clqa.predictions import MISSING
 from clqa.score_tables import Scores
 from clqa.strata import TITLES, stratum_order
 
-AVERAGING = "answers>query>shape>group"
-MISSING = "error"
+# What is averaged over what, by the level over which the mean of a shape is taken.
+AVERAGING = {"query": "answers>query>shape>group", "answer": "answers>shape>group"}
+_OF_SHAPES = {"query": shape_average, "answer": answer_average}
 GROUPS = ("EPFO", "negation")  # of the headline, in this order
 
 
@@ -85,35 +89,38 @@ def _readings(formula: Formula) -> Iterator[str]:
 
 
 def metric_rows(
-    scores: Scores, run: str, intervals: Mapping[tuple, tuple[float, float]] | None = None
+    scores: Scores,
+    run: str,
+    averaging: Sequence[str] = ("query",),
+    intervals: Mapping[tuple, tuple[float, float]] | None = None,
 ) -> Iterator[Row]:
-    """All rows of one model on one query set, the strata last.
+    """All rows of one model on one query set, strata last and only under the first averaging.
 
     Parameters
     ----------
     intervals : dict, optional
-        As `clqa.interval_tables.read_intervals` gives it.
+        As `clqa.interval_tables.read_intervals` gives it: of averages over queries.
     """
-    for row in _metric_rows(scores, run):
-        score = f"{row.metric}[{','.join(filter(None, (row.ties, row.filter)))}]"
-        ends = (intervals or {}).get((row.stratum, row.shape, row.group, score))
-        yield row if ends is None else row._replace(lower=ends[0], upper=ends[1])
-
-
-def _metric_rows(scores: Scores, run: str) -> Iterator[Row]:
     columns = [name for name in scores.table.column_names if name.endswith("]")]
     places = _places(scores.table)
     n_answers = scores.table["n_hard"].to_pylist()
     for stratum in sorted({stratum for stratum, _ in places} | {""}, key=stratum_order):
-        for column in columns:
+        asked = itertools.product(columns, averaging[:1] if stratum else averaging)
+        for column, level in asked:
+            if level == "answer" and not metrics.is_of_answers(score_parts(column)[0]):
+                continue
             values = scores.table[column].to_pylist()
             averages = {}
             for shape in scores.shapes:
                 rows = places.get((stratum, shape), ())
-                average = shape_average([values[i] for i in rows], [n_answers[i] for i in rows])
+                found = [values[i] for i in rows], [n_answers[i] for i in rows]
+                average = _OF_SHAPES[level](*found)
                 n_skipped = len(places.get(("", shape), ())) - average.n_queries
                 averages[shape] = average._replace(n_skipped=n_skipped)
-            yield from _rows_of_score(scores, run, column, stratum, averages)
+            for row in _rows_of_score(scores, run, column, level, stratum, averages):
+                known = (intervals or {}) if level == "query" else {}
+                ends = known.get((stratum, row.shape, row.group, column))
+                yield row if ends is None else row._replace(lower=ends[0], upper=ends[1])
 
 
 def _places(table: pa.Table) -> dict[tuple[str, str], list[int]]:
@@ -126,9 +133,9 @@ def _places(table: pa.Table) -> dict[tuple[str, str], list[int]]:
 
 
 def _rows_of_score(
-    scores: Scores, run: str, column: str, stratum: str, averages: dict[str, Average]
+    scores: Scores, run: str, column: str, level: str, stratum: str, averages: dict[str, Average]
 ) -> Iterator[Row]:
-    common = _common(scores, run, column) | {"stratum": stratum}
+    common = _common(scores, run, column, level) | {"stratum": stratum}
     readings = {shape: negation_reading(formula) for shape, formula in scores.shapes.items()}
     for shape, average in averages.items():
         note = "" if average.value is not None else _reason(average, stratum)
@@ -151,9 +158,10 @@ def _reason(average: Average, stratum: str) -> str:
     return "no query has a hard answer"
 
 
-def _common(scores: Scores, run: str, column: str) -> dict:
+def _common(scores: Scores, run: str, column: str, level: str) -> dict:
     """What all rows of one score share."""
-    metric, ties, filter_name = score_parts(column)
+    metric, ties, rule = score_parts(column)
+    filter_name, candidates = competition_parts(rule)
     model = scores.metadata["model"]
     seed = model["settings"].get("seed")
     return {
@@ -166,14 +174,20 @@ def _common(scores: Scores, run: str, column: str) -> dict:
         "metric": metric,
         "ties": ties,
         "filter": filter_name,
-        "candidates": scores.metadata.get("candidates") or f"all:{scores.metadata['n_entities']}",
-        "averaging": AVERAGING,
+        "candidates": candidates_name(candidates, scores.metadata),
+        "averaging": AVERAGING[level],
         "inference_graph": inference_graph(model),
     }
 
 
+def candidates_name(candidates: str, metadata: dict) -> str:
+    """Who competes, and out of how many, such as `all:14505` or `typed of all:14505`."""
+    everyone = metadata.get("candidates") or f"all:{metadata['n_entities']}"
+    return everyone if candidates == "all" else f"{candidates} of {everyone}"
+
+
 def score_parts(column: str) -> tuple[str, str, str]:
-    """Metric, tie policy and filter of a score column; a tie rate has no policy."""
+    """Metric, tie policy and competition of a score column; a tie rate has no policy."""
     metric, _, rest = column.partition("[")
     if metric == "tie_rate":
         return metric, "", rest.removesuffix("]")
@@ -217,7 +231,7 @@ def protocol_of(row: Row, metadata: dict) -> dict:
         "ties": row.ties,
         "candidates": row.candidates,
         "averaging": row.averaging,
-        "missing": MISSING,
+        "missing": metadata.get("missing", MISSING[0]),
         "pni": row.pni,
         "metric_version": str(metrics.VERSION),
     }

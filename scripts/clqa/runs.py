@@ -4,12 +4,13 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
+from clqa.competitions import RAW, WITH_TEST, competitions
 from clqa.configs import Catalogue, read_catalogue, read_yaml, unknown_name, validated
 from clqa.errors import InputError, placed
 from clqa.formulas import atoms, parse
 from clqa.graph_entries import complete_entry, local_files
 from clqa.methods import CONTROLS, check_settings
-from clqa.metrics import metric, score_id
+from clqa.metrics import is_of_answers, metric, score_id
 from clqa.plans import GROUP_NAMES, plan
 from clqa.published_entries import READING, check_published
 from clqa.set_rules import set_rule
@@ -101,13 +102,22 @@ class Run(NamedTuple):
 
     def primary_score(self) -> str:
         """The score that the report shows first."""
-        return score_id(*(self.settings[key][0] for key in ("metrics", "ties", "filters")))
+        metric_id, ties = (self.settings[key][0] for key in ("metrics", "ties"))
+        return score_id(metric_id, ties, self.competitions()[0])
 
     def protocol(self) -> dict:
         """Of the settings, those on which the numbers of the report depend."""
         technical = ("catalogues", "shards", "keep_predictions")
         kept = {key: value for key, value in self.settings.items() if key not in technical}
         return kept | {"seeds": self.seeds}
+
+    def competitions(self) -> list[str]:
+        """Names of all pairs of the run's filters and candidates, the primary one first."""
+        return competitions(self.settings["filters"], self.settings["candidates"])
+
+    def further_filters(self) -> list[str]:
+        """Of the run's filters, those that are not ranked under without being asked for."""
+        return [name for name in self.settings["filters"] if name == WITH_TEST]
 
     def scored(self) -> list[tuple[str, str]]:
         """Query set and model of each table of scores."""
@@ -183,12 +193,7 @@ def read_run(config: dict, files: Iterable[str], folder: str, methods: Mapping[s
     seeds = _expand_seeds(catalogues["models"], settings)
     for identifier in settings["metrics"]:
         with placed(_source("metrics", settings, contents)):
-            policies = metric(identifier).policies
-            if settings["ties"][0] not in policies:
-                raise InputError(
-                    f"metrics: {identifier} has no {settings['ties'][0]} ties, which the report "
-                    f"shows first; let ties begin with one of {', '.join(policies)}"
-                )
+            _check_primary(identifier, settings)
     for name in settings["sets"]:
         with placed(f"{_source('sets', settings, contents)}: sets"):
             set_rule(name)
@@ -222,6 +227,22 @@ def _settings(config: dict, contents: dict[str, dict], schema: dict) -> dict:
         part = {**schema, "required": []}
         validated({key: value}, part, _source(key, config, contents))
     return validated(config, schema, "configuration")
+
+
+def _check_primary(metric_id: str, settings: dict) -> None:
+    """A metric has a value under the tie policy, the filter and the averaging that tables show."""
+    policies = metric(metric_id).policies
+    if settings["ties"][0] not in policies:
+        raise InputError(
+            f"metrics: {metric_id} has no {settings['ties'][0]} ties, which the report shows "
+            f"first; let ties begin with one of {', '.join(policies)}"
+        )
+    for key, undefined in (("filters", RAW), ("averaging", "answer")):
+        if settings[key][0] == undefined and not is_of_answers(metric_id):
+            raise InputError(
+                f"metrics: {metric_id} has no value with {key}: [{undefined}, ...], which is about"
+                f" single answers; name another of {key} first"
+            )
 
 
 def _source(key: str, config: dict, contents: dict[str, dict]) -> str:

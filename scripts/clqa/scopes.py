@@ -6,7 +6,7 @@ from typing import NamedTuple
 from clqa.formulas import Formula, to_text
 from clqa.methods import CONTROLS
 from clqa.metrics import metric
-from clqa.reports import GROUPS, Row, members_of_groups
+from clqa.reports import AVERAGING, GROUPS, Row, candidates_name, members_of_groups
 from clqa.score_tables import Scores
 from clqa.seeds import shown
 from clqa.strata import KEYS, stratum_order
@@ -33,7 +33,7 @@ class Scope(NamedTuple):
         For each model, in order, whether it is a control: controls bound the scale and do not
         compete for the best number.
     numbers : dict
-        Rows by `key_of`.
+        Rows by `key_of`, of the first candidates and averaging of the run.
     """
 
     queries: str
@@ -55,6 +55,10 @@ def scope_of(queries: str, run: dict, scores: Iterable[Scores], rows: Iterable[R
     """The scope of a query set in a run; its controls come after the other models."""
     own = [one for one in scores if one.queries == queries]
     bases = run.get("seeds", {})
+    primary = (
+        candidates_name(run["candidates"][0], own[0].metadata),
+        AVERAGING[run["averaging"][0]],
+    )
     controls = {
         bases.get(one.model, one.model): one.metadata["model"]["method"] in CONTROLS for one in own
     }
@@ -65,7 +69,11 @@ def scope_of(queries: str, run: dict, scores: Iterable[Scores], rows: Iterable[R
         metric=run["metrics"][0],
         ties=run["ties"][0],
         filter=run["filters"][0],
-        numbers={key_of(row): row for row in shown(rows) if row.queries == queries},
+        numbers={
+            key_of(row): row
+            for row in shown(rows)
+            if row.queries == queries and (row.candidates, row.averaging) == primary
+        },
     )
 
 

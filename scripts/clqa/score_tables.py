@@ -1,6 +1,5 @@
 """Tables of scores as `score_answers` writes them, and what they must have been made from."""
 
-import itertools
 import os
 from collections.abc import Iterable
 from typing import NamedTuple
@@ -11,22 +10,18 @@ import pyarrow.compute as pc
 
 from clqa.errors import damaged
 from clqa.formulas import Formula, parse
-from clqa.metrics import metric, score_id
+from clqa.metrics import defined_scores, score_id
 from clqa.query_sets import ANSWERS, set_hash
 from clqa.tables import Contents, read_table
 
 RULE = "score_answers"
 
 
-def score_columns(metrics: Iterable[str], ties: Iterable[str], filters: Iterable[str]) -> list[str]:
-    """Names of the columns that hold scores."""
-    filters = list(filters)
-    names = [
-        score_id(name, policy, rule)
-        for name, policy, rule in itertools.product(metrics, ties, filters)
-        if policy in metric(name).policies
-    ]
-    return names + [f"tie_rate[{name}]" for name in filters]
+def score_columns(metrics: Iterable[str], ties: Iterable[str], rules: Iterable[str]) -> list[str]:
+    """Names of the columns that hold scores; `rules` are competitions."""
+    rules = list(rules)
+    names = [score_id(*parts) for parts in defined_scores(metrics, ties, rules)]
+    return names + [f"tie_rate[{name}]" for name in rules]
 
 
 class Scores(NamedTuple):

@@ -1,6 +1,5 @@
 """Scores per query: every metric under every tie policy and filter, from the counts per answer."""
 
-import itertools
 import os
 from collections.abc import Iterable, Iterator, Sequence
 
@@ -10,13 +9,12 @@ import pyarrow.compute as pc
 
 from clqa.averages import query_means
 from clqa.errors import InputError, damaged
-from clqa.metrics import metric, score_id
+from clqa.metrics import defined_scores, metric, score_id
 from clqa.query_sets import ANSWERS, AnswerTable, set_hash
 from clqa.retrieval import query_values
 from clqa.strata import Stratum
 from clqa.tables import Contents, read_table
 from clqa.tie_blocks import Blocks, blocks_of_counts
-from clqa.ties import tie_policy
 
 RANKS = Contents(
     rule="rank_answers",
@@ -56,6 +54,7 @@ def query_scores(
     ties: Sequence[str],
     filters: Sequence[str],
     strata: Iterable[Stratum] = (),
+    skipped: Iterable[str] = (),
 ) -> pa.Table:
     """Score each query, over all its hard answers and over those of each stratum.
 
@@ -65,8 +64,12 @@ def query_scores(
         As `rank_answers` writes it.
     answers : AnswerTable
         Those that were ranked. A query without hard answers has a row without scores.
+    filters : sequence of str
+        Competitions (`clqa.competitions`); those without candidates are names of filters.
     strata : iterable of Stratum
         Their rows have scores under the first tie policy and the first filter alone.
+    skipped : iterable of str
+        Ids of queries that are to have no scores, as if no hard answer of theirs was asked for.
 
     Returns
     -------
@@ -85,21 +88,15 @@ def query_scores(
     n_hard = queries["n_hard"].to_numpy()
     owner = np.repeat(np.arange(len(n_hard)), n_hard)
     counts = {name: _counts(ranks, answers, name) for name in filters}
-    every = Stratum("", np.ones(len(owner), bool), whole=True)
-    asked = _asked(metrics, ties, filters)
+    kept = ~np.isin(queries["query_id"].to_numpy(), [*skipped])[owner]
+    every = Stratum("", kept, whole=True)
+    asked = defined_scores(metrics, ties, filters)
     parts = [_stratum(every, queries, owner, counts, asked, filters)]
-    asked = _asked(metrics, ties[:1], filters[:1])
-    parts += [_stratum(one, queries, owner, counts, asked, filters[:1]) for one in strata]
+    asked = defined_scores(metrics, ties[:1], filters[:1])
+    for one in strata:
+        stratum = one._replace(chosen=one.chosen & kept)
+        parts.append(_stratum(stratum, queries, owner, counts, asked, filters[:1]))
     return pa.concat_tables(parts, promote_options="default")
-
-
-def _asked(metrics, ties, filters) -> list[tuple[str, str, str]]:
-    """The metrics under those of the tie policies that they have, and filters."""
-    return [
-        (name, policy, rule)
-        for name, policy, rule in itertools.product(metrics, map(tie_policy, ties), filters)
-        if policy in metric(name).policies
-    ]
 
 
 def _queries(answers: AnswerTable) -> Iterator[pa.Table]:
@@ -179,7 +176,8 @@ def _column(values: np.ndarray) -> pa.Array:
 def merged_metadata(parts: Sequence[dict], query_ids: Iterable[str]) -> dict:
     """Metadata of all shards of a query set as one.
 
-    The formulas are put together, and `queries` becomes the hash of the whole set.
+    The formulas and the ids of missing queries are put together, and `queries` becomes the hash of
+    the whole set.
 
     Raises
     ------
@@ -188,8 +186,10 @@ def merged_metadata(parts: Sequence[dict], query_ids: Iterable[str]) -> dict:
     """
     formulas = {shape: text for part in parts for shape, text in part["formulas"].items()}
     merged = {**parts[0], "formulas": formulas, "queries": set_hash(query_ids)}
+    if "lacking" in merged:
+        merged["lacking"] = sorted({name for part in parts for name in part.get("lacking", ())})
     for part in parts:
-        for key in part.keys() - {"formulas", "queries"}:
+        for key in part.keys() - {"formulas", "queries", "lacking"}:
             if merged.get(key) != part[key]:
                 raise InputError(f"shards differ in their {key}; make the older ones again")
     return merged

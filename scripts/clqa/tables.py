@@ -70,7 +70,7 @@ ANY = Contents("that writes it", {}, {})
 def write_table(path: str | os.PathLike, table: pa.Table, metadata: dict | None = None) -> None:
     """Write a table as zstd Parquet; `metadata` is kept in the file as strict JSON."""
     text = json.dumps(metadata or {}, allow_nan=False).encode()
-    own = {KEY: text, DIGEST: hashlib.sha256(text).hexdigest().encode()}
+    own = {KEY: text, DIGEST: _digest(text, table.schema, len(table))}
     table = table.replace_schema_metadata(own)
     # Dictionaries pay for words; ids in lists are written twice as fast without.
     words = [field.name for field in table.schema if not pa.types.is_nested(field.type)]
@@ -105,7 +105,11 @@ def read_table(
         table = pq.read_table(
             path, columns=columns, partitioning=None, page_checksum_verification=True
         )
-        metadata = _metadata(table)
+        for column in table.columns:
+            if pa.types.is_dictionary(column.type):  # page headers have no checksum
+                column.validate(full=True)
+        schema = table.schema if columns is None else pq.read_schema(path)
+        metadata = _metadata(schema, len(table))
         wanted = contents.columns if columns is None else columns
         for name in wanted:
             _check_column(table, name, contents)
@@ -118,12 +122,21 @@ def read_table(
     return table, metadata
 
 
-def _metadata(table: pa.Table) -> dict:
-    found = table.schema.metadata or {}
+def _digest(text: bytes, schema: pa.Schema, n_rows: int) -> bytes:
+    """sha256 of the metadata and of what else the footer says, which has no checksum."""
+    kinds = [
+        f"{field.name} {field.type.value_type if pa.types.is_nested(field.type) else field.type}"
+        for field in schema
+    ]
+    return hashlib.sha256(text + repr([kinds, n_rows]).encode()).hexdigest().encode()
+
+
+def _metadata(schema: pa.Schema, n_rows: int) -> dict:
+    found = schema.metadata or {}
     if KEY not in found:
         raise ValueError("not written by clqa, its metadata is missing")
-    if hashlib.sha256(found[KEY]).hexdigest().encode() != found.get(DIGEST):
-        raise ValueError("its metadata has changed since it was written")
+    if _digest(found[KEY], schema, n_rows) != found.get(DIGEST):
+        raise ValueError("its metadata or columns have changed since it was written")
     metadata = json.loads(found[KEY])
     if not isinstance(metadata, dict):
         raise ValueError("its metadata is no mapping")

@@ -5,6 +5,8 @@ rule rank_answers:
         predictions=ancient(rules.predict_answers.output.predictions),
         sidecar=rules.predict_answers.output.sidecar,
         answers=rules.split_answers.output.answers,
+        queries=rules.sample_queries.output.queries,
+        graph=graph_of,
     output:
         ranks="results/ranks/{queries}/{model}/{shard}.parquet",
         tops="results/tops/{queries}/{model}/{shard}.parquet",
@@ -18,6 +20,9 @@ rule rank_answers:
     params:
         code=code("rank_answers.py"),
         depth=RUN.settings["depth"],
+        candidates=RUN.settings["candidates"],
+        filters=RUN.further_filters(),
+        missing=RUN.settings["missing"],
     script:
         "../../scripts/rank_answers.py"
 
@@ -49,7 +54,7 @@ rule score_answers:
         code=code("score_answers.py"),
         metrics=RUN.settings["metrics"],
         ties=RUN.settings["ties"],
-        filters=RUN.settings["filters"],
+        filters=RUN.competitions(),
         strata=RUN.settings["strata"],
     script:
         "../../scripts/score_answers.py"
