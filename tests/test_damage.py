@@ -100,7 +100,8 @@ def same_or_refused(path, content, expected):
         found = read_table(path)
     except InputError:
         return False
-    assert same(found, expected)
+    # Whether a column may have gaps, or how wide the indices of words are, is of no matter.
+    assert (found[0].to_pydict(), found[1]) == (expected[0].to_pydict(), expected[1])
     return True
 
 
