@@ -3,10 +3,10 @@
 from collections.abc import Mapping
 from pathlib import Path
 
-from clqa.answer_sizes import answer_sizes, answers_hash
+from clqa.answer_sizes import answer_sizes, answers_hash, shape_hashes
 from clqa.audit_tables import audit_table, audit_view, read_audit, reduction_table
 from clqa.files import write_json
-from clqa.inventories import graph_hashes, graph_table, sampling_table
+from clqa.inventories import check_samplings, graph_hashes, graph_table, sampling_table
 from clqa.logs import log_to
 from clqa.manifests import manifest, versions
 from clqa.pages import page, section, write_page
@@ -57,10 +57,15 @@ def assemble_report(
     """
     columns = score_columns(run["metrics"], run["ties"], run["filters"])
     hashes = graph_hashes(paths_to_summaries)
-    scores = []
+    check_samplings(paths_to_samplings, paths_to_answers)
+    scores, audits = [], {}
     for queries in run["query_sets"]:
         graph, split = (query_sets[queries][key] for key in ("graph", "split"))
-        of_answers = answers_hash(_shards(paths_to_answers, queries))
+        shards = _shards(paths_to_answers, queries)
+        of_answers = answers_hash(shards)
+        about = {"name": queries, "split": split, "query_set": of_answers}
+        about["shapes"] = [shape for shard in shards for shape in shape_hashes(shard)]
+        audits[queries] = read_audit(paths_to_audits[queries], about)
         for model in run["models"]:
             origin = Origin(queries, model, graph, split, hashes[graph], of_answers)
             path = paths_to_scores[queries, model]
@@ -69,7 +74,6 @@ def assemble_report(
     write_rows(path_to_metrics, rows)
 
     scopes = [scope_of(queries, run, scores, rows) for queries in run["query_sets"]]
-    audits = {name: read_audit(paths_to_audits[name]) for name in run["query_sets"]}
     sections = []
     for scope in scopes:
         entry = query_sets[scope.queries]

@@ -12,7 +12,7 @@ from clqa.formulas import parse
 from clqa.graphs import read_graph
 from clqa.printed_queries import PREFIX, terms_of, to_sparql, values_of, with_ids, with_labels
 from clqa.query_sets import read_queries
-from clqa.vocabularies import read_labels
+from clqa.vocabularies import graph_labels
 
 
 def print_queries(paths, folder_of_graph, form, shapes, limit, prefix=PREFIX):
@@ -27,10 +27,9 @@ def print_queries(paths, folder_of_graph, form, shapes, limit, prefix=PREFIX):
         The shapes to print; all if there are none.
     """
     graph = read_graph(folder_of_graph / "graph.npz")
-    entities, relations = (
-        read_labels(folder_of_graph / f"{kind}.tsv").to_pylist()
-        for kind in ("entities", "relations")
-    )
+    files = (folder_of_graph / f"{kind}.tsv" for kind in ("entities", "relations"))
+    labels = graph_labels(*files, graph.vocabulary)
+    entities, relations = (one.to_pylist() for one in labels)
     for path in paths:
         table = read_queries(path)
         if table.metadata["graph"] != graph.hash:

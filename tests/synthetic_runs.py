@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 
 from clqa.answer_sizes import SETS
-from clqa.audit_tables import DEGENERATE
+from clqa.audit_forms import DEGENERATE
 from clqa.metrics import metric, score_id
 from clqa.query_sets import set_hash
 from clqa.tables import write_table
@@ -55,7 +55,9 @@ def write_run(folder: Path, run: dict | None = None, n_queries: int = 6, hard=No
             write_table(path, pa.Table.from_pylist(rows, _ANSWERS), _metadata(rows, names))
             given["answers"][queries, shard] = path
             path = folder / "queries" / queries / f"{shard}.json"
-            given["samplings"][queries, shard] = _write_json(path, _sampling(names, n_queries))
+            given["samplings"][queries, shard] = _write_json(
+                path, _sampling(rows, names, n_queries)
+            )
         path = folder / "audits" / f"{queries}.json"
         given["audits"][queries] = _write_json(path, _audit(queries, answers))
         for model in run["models"]:
@@ -128,7 +130,7 @@ def _model(model: str) -> dict:
     return {"model": model, "method": method, "inference_graph": graph, "settings": settings}
 
 
-def _sampling(shapes, n_queries: int) -> dict:
+def _sampling(answers: list[dict], shapes, n_queries: int) -> dict:
     return {
         shape: {
             "requested": n_queries + (shape == "pni"),
@@ -136,6 +138,7 @@ def _sampling(shapes, n_queries: int) -> dict:
             "short": int(shape == "pni"),
             "tries": 3 * n_queries,
             "rejections": {"dead_end": n_queries, "duplicate_query": 0},
+            "queries": set_hash(row["query_id"] for row in answers if row["shape"] == shape),
         }
         for shape in shapes
     }
@@ -155,6 +158,7 @@ def _audit(queries: str, answers: list[dict]) -> dict:
         }
     caps = {"easy": None, "hard": 100, "retracted": None}
     about = {"name": queries, "split": "test", "queries": len(answers)}
+    about["query_set"] = set_hash(row["query_id"] for row in answers)
     return {**about, "caps": caps, "skipped": {}, "shapes": shapes}
 
 

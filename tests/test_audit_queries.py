@@ -53,6 +53,15 @@ def audit_of(tmp_path, shape, structure, queries, easy, hard):
     return audited(tmp_path)["shapes"][shape]
 
 
+def test_labels_of_another_graph_are_refused(tmp_path):
+    write_small_graph(tmp_path, [(0, 0, 3)], test=[(0, 0, 5)])
+    labels = (tmp_path / "relations.tsv").read_text().replace("likes", "dislikes")
+    audit_of(tmp_path, "1p", ONE, [(0, (0,))], easy=[{3}], hard=[{5}])
+    (tmp_path / "relations.tsv").write_text(labels)
+    with pytest.raises(InputError, match="labels are not those of the graph"):
+        audited(tmp_path)
+
+
 def test_missing_and_extra_answers_are_counted_and_spelt_out(tmp_path):
     write_small_graph(tmp_path, [(0, 0, 3), (0, 0, 4)], test=[(0, 0, 5)])
     found = audit_of(tmp_path, "1p", ONE, [(0, (0,))], easy=[{3, 1}], hard=[{5}])

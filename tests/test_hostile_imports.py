@@ -95,6 +95,18 @@ def test_a_good_release_is_read(small, layout):
     assert [report[shape]["accepted"] for shape in ("1p", "2p")] == [1, 1]
 
 
+@pytest.mark.parametrize("role", ["entities", "relations"])
+def test_labels_of_another_graph_are_refused(small, role):
+    rows = [{"formula": "r1(s1,f)", "anchors": ["entity 0"], "relations": ["+likes"], "hard": []}]
+    files = write(small / "release", "neutral", {"queries": rows})
+    path = small / f"{role}.tsv"
+    first, second, *rest = path.read_text().splitlines()
+    words = first.split("\t")[1], second.split("\t")[1]
+    path.write_text("\n".join([f"0\t{words[1]}", f"1\t{words[0]}", *rest]) + "\n")
+    text = refusal(small, "neutral", files, fields="labels")
+    assert "the labels are not those of the graph; delete it and run again" in text
+
+
 @pytest.mark.parametrize("layout", LAYOUTS)
 def test_swapped_easy_and_hard_answers_are_told(small, layout):
     content = release(layout, easy=HARD, hard=EASY)

@@ -65,6 +65,15 @@ def answers_hash(paths: Iterable[str | os.PathLike]) -> str:
     return set_hash(name for table in tables for name in table["query_id"].to_pylist())
 
 
+def shape_hashes(path: str | os.PathLike) -> dict[str, str]:
+    """Hash of the queries of each shape whose answers a shard has."""
+    table, metadata = read_table(path, ANSWERS, columns=["query_id", "shape"])
+    names: dict[str, list[str]] = {shape: [] for shape in metadata["formulas"]}
+    for name, shape in zip(*(table[key].to_pylist() for key in table.column_names), strict=True):
+        names.setdefault(shape, []).append(name)
+    return {shape: set_hash(ids) for shape, ids in names.items()}
+
+
 def size_summary(lengths: np.ndarray) -> dict:
     """The largest set, how many queries have one as large, and the mean; None of no queries."""
     if not len(lengths):

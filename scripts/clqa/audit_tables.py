@@ -1,32 +1,24 @@
 """What audits of query sets found, as tables and sentences for a report."""
 
-import json
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from pathlib import Path
 from typing import NamedTuple
 
 from clqa.answer_sizes import SETS
-from clqa.errors import InputError
+from clqa.audit_forms import DEGENERATE, fault
+from clqa.errors import damaged
+from clqa.files import read_json
 from clqa.inventories import Inventory, readable, without_zeros
 from clqa.roundings import points
 
-# Columns of the tables: what is counted, under its name in an audit.
+RULE = "audit_queries"
+# Columns of the tables, beside `DEGENERATE`: what is counted, under its name in an audit.
 DIFFERENT = (
     "queries_with_missing_answers",
     "queries_with_extra_answers",
     "retracted_answers_counted_as_easy",
     "retracted_answers_left_out_of_easy",
     "queries_of_another_reading",
-)
-DEGENERATE = (
-    "duplicate_branches",
-    "same_query_again",
-    "round_trips_in_a_chain",
-    "round_trips",
-    "idle_negations",
-    "without_easy_answers",
-    "without_hard_answers",
 )
 REDUCTIONS = ("queries", "shape", "set", "stratum", "n_answers", "share")
 SHOWN = 4  # ways to find an answer that are spelt out for a shape
@@ -54,18 +46,30 @@ class AuditView(NamedTuple):
     reductions: Inventory
 
 
-def read_audit(path: str | os.PathLike) -> dict:
-    """What `audit_queries` wrote.
+def read_audit(path: str | os.PathLike, expected: Mapping[str, object]) -> dict:
+    """What `audit_queries` wrote of a query set.
+
+    Parameters
+    ----------
+    expected : dict
+        The `name` of the query set, its `split`, its hash (`query_set`) and the names of its
+        `shapes`, in any order.
 
     Raises
     ------
     InputError
-        If the file is missing or cut short.
+        If the file is missing, damaged, or the audit of something else.
     """
-    try:
-        return json.loads(Path(path).read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        raise InputError(f"{path}: not readable as JSON ({error}); make it again") from error
+    audit = read_json(path)
+    wrong = fault(audit)
+    if wrong is not None:
+        raise damaged(path, f"not an audit ({wrong})", RULE)
+    found = {**audit, "shapes": {*audit["shapes"], *audit["skipped"]}}
+    for key, value in {**expected, "shapes": set(expected["shapes"])}.items():
+        if found[key] != value:
+            what = f"not the audit of {expected['name']}, by its {key.replace('_', ' ')}"
+            raise damaged(path, what, RULE)
+    return audit
 
 
 def audit_view(audit: dict, shapes: Sequence[str]) -> AuditView:

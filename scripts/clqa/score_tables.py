@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 
 from clqa.errors import damaged
 from clqa.formulas import Formula, parse
-from clqa.metrics import score_id
+from clqa.metrics import metric, score_id
 from clqa.query_sets import ANSWERS, set_hash
 from clqa.tables import Contents, read_table
 
@@ -128,3 +128,14 @@ def _check_rows(path: str | os.PathLike, table: pa.Table, metadata: dict) -> Non
         if (np.isfinite(values) == unanswered).any():
             what = f"the column '{name}' must have a number for each query with a hard answer"
             raise damaged(path, f"{what}, and for no other", RULE)
+        least, most = _range(name)
+        if (~unanswered & ((values < least) | (values > most))).any():
+            what = f"the column '{name}' has a number outside of {least} to {most}"
+            raise damaged(path, what, RULE)
+
+
+def _range(column: str) -> tuple[float, float]:
+    """Least and largest value of a score: shares lie in [0, 1], ranks start at 1."""
+    name = column.partition("[")[0]
+    is_share = name == "tie_rate" or metric(name).higher_is_better
+    return (0, 1) if is_share else (1, np.inf)

@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from clqa.errors import InputError
+from clqa.errors import InputError, damaged
 from clqa.files import replacing
 from clqa.pickles import read_pickle
 from clqa.triples import read_fields
@@ -204,6 +204,30 @@ def vocabulary_hash(entities: pa.Array, relations: pa.Array) -> str:
             digest.update("".join(f"{label}\n" for label in chunk).encode())
         digest.update(b"\t\n")
     return digest.hexdigest()
+
+
+def graph_labels(
+    path_to_entities: str | os.PathLike, path_to_relations: str | os.PathLike, vocabulary: str
+) -> tuple[pa.Array, pa.Array]:
+    """Labels of the entities and of the relations of the graph that has this vocabulary.
+
+    Raises
+    ------
+    InputError
+        If the files are missing, or are those of another graph.
+    """
+    paths = path_to_entities, path_to_relations
+    for path in paths:
+        if not Path(path).is_file():
+            raise damaged(path, "no file of labels", "build_graph")
+    try:
+        labels = tuple(map(read_labels, paths))
+    except InputError as error:
+        raise damaged(f"{paths[0]}, {paths[1]}", error, "build_graph") from error
+    if vocabulary_hash(*labels) != vocabulary:
+        what = "the labels are not those of the graph"
+        raise damaged(f"{paths[0]}, {paths[1]}", what, "build_graph")
+    return labels
 
 
 def _chunks(labels: pa.Array) -> Iterator[tuple[int, list[str]]]:
