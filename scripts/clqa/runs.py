@@ -227,6 +227,8 @@ def _check_query_sets(catalogues: dict[str, Catalogue]) -> None:
         place = query_sets.place(name)
         if "published" in entry:
             check_published(place, entry)
+            known = entry.get("shapes", catalogues["shapes"].entries)
+            _check_names(f"{place}.published.counts", "shapes", entry["published"]["counts"], known)
         named = {"graph": "graphs", "shapes": "shapes", "valid": "query_sets"}
         for key, kind in named.items():
             names = entry.get(key, [])
