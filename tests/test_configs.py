@@ -345,7 +345,7 @@ NAMED = [path for path in sorted((ROOT / "config").glob("*.yaml")) if "name" in 
 def test_named_runs_ask_for_what_there_is(path):
     run = run_with([path], **read_yaml(path))
     assert run.settings["name"] == path.stem.replace("config", "default")
-    asked = run.asked_queries()
+    asked = [*run.settings["query_sets"], *run.partners()]
     assert {run.query_sets[name]["graph"] for name in asked} <= run.graphs.keys()
     for name in run.published(asked):
         wanted = set(run.settings["shapes"]) & set(run.query_sets[name]["shapes"])

@@ -73,10 +73,6 @@ class Run(NamedTuple):
         used = ("layout", "on_bad_shape", *READING)
         return {key: entry[key] for key in used if key in entry} | {"counts": counts}
 
-    def asked_queries(self) -> list[str]:
-        """The run's query sets, and those on which they are tuned."""
-        return sorted({*self.settings["query_sets"], *self.partners()})
-
     def evaluated(self) -> dict[str, dict]:
         """The entries of the run's query sets; of published ones without the place of files."""
         entries = {}
