@@ -68,7 +68,7 @@ def _types(path: Path) -> Iterator[tuple[str, str, bool]]:
                 names.add(name)
                 yield name, row[columns[0]], columns[0] == "original"
         except (InputError, csv.Error) as error:
-            raise InputError(f"{path}:{rows.line_num}: {error}") from None
+            raise InputError(f"{path}:{max(rows.reader.line_num, 1)}: {error}") from None
 
 
 def _in_order(formula: Formula) -> Formula:
