@@ -213,7 +213,7 @@ def test_json_lines_are_read_by_formula(small):
 @pytest.mark.parametrize(
     ("old", "new", "words"),
     [
-        ('"hard"', '"hrad"', "own.jsonl:1: unknown key 'hrad'; known: formula, anchors"),
+        ('"hard"', '"hrad"', "own.jsonl:1: unknown key 'hrad'; known: shape, formula, anchors"),
         ('"easy": [3]', '"easy": [3], "easy": [4]', "own.jsonl:1: the key 'easy' is there twice"),
         ("[5]}", '[{"a": 1, "a": 2}]}', "own.jsonl:1: the key 'a' is there twice"),
     ],
