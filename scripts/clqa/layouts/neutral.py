@@ -4,9 +4,8 @@ Parquet: the role `queries` is a table of queries and `answers` one of answers, 
 makes them. JSON lines: the role `queries` has a query a line, such as
 `{"formula": "r1(s1,f)", "anchors": [5], "relations": [0], "easy": [1], "hard": [7, 9]}`; anchors
 and relations are in the order in which the formula first names them; of `easy`, `hard`,
-`retracted` and `full` all queries of a formula have the same ones; `shape` is for readers. Other keys
-are refused. With `fields: labels`, lines
-have labels of the graph in place of ids.
+`retracted` and `full` all queries of a formula have the same ones; `shape` is for readers, other
+keys are refused. With `fields: labels`, lines have labels of the graph in place of ids.
 """
 
 import json
