@@ -78,7 +78,7 @@ def assemble_report(
     for scope in scopes:
         entry = query_sets[scope.queries]
         sizes = answer_sizes(_shards(paths_to_answers, scope.queries), scope.shapes)
-        seen = audit_view(audits[scope.queries], list(scope.shapes))
+        seen = audit_view(audits[scope.queries], list(scope.shapes), entry.get("sampling"))
         published = comparisons(scope, entry, path_to_references)
         sections.append(section(scope, entry, run["metrics"], sizes, seen, published))
     inventory = {

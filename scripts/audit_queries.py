@@ -86,12 +86,15 @@ def audit_queries(
                 )
             for name in SETS:
                 lengths[name].append(getattr(own, name).lengths())
-    caps = {name: implied_cap(np.concatenate(parts)) for name, parts in lengths.items()}
     about = {"name": queries, "split": split, "query_set": set_hash(ids)}
     about["queries"] = sum(s["queries"] for s in shapes.values())
     if paths_to_published:
         about |= _verdict(shapes, skipped)
-    write_json(path_to_audit, {**about, "caps": caps, "skipped": skipped, "shapes": shapes})
+        about["caps"] = {
+            name: implied_cap(np.concatenate(parts), graph.n_entities)
+            for name, parts in lengths.items()
+        }
+    write_json(path_to_audit, {**about, "skipped": skipped, "shapes": shapes})
 
 
 def _of_graph(ground: Ground, formula, rows: Queries, found: Answers) -> Answers:

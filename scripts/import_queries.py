@@ -92,6 +92,11 @@ def _refused(release, counts, formulas, graph, split, is_selection) -> dict[str,
     for shape, rows in release.shapes.items():
         expected = counts.get(shape, len(rows.anchors))
         try:
+            if not len(rows.anchors) and shape not in counts:
+                raise InputError(
+                    f"{shape}: the release has a place for its queries, but none are there; where "
+                    f"that is right, say published.counts: {{ {shape}: 0 }}"
+                )
             if len(rows.anchors) != expected:
                 raise InputError(
                     f"{shape}: {len(rows.anchors)} queries, expected {expected} by published.counts"

@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 
 from clqa.answer_sizes import SETS
-from clqa.audit_forms import DEGENERATE
+from clqa.audit_forms import DEGENERATE, NOTABLE
 from clqa.metrics import metric, score_id
 from clqa.query_sets import set_hash
 from clqa.tables import write_table
@@ -152,14 +152,13 @@ def _audit(queries: str, answers: list[dict]) -> dict:
         counts = {str(number): links.count(number) for number in sorted(set(links))}
         shapes[shape] = {
             "queries": len(own),
-            "degenerate": {name: int(name == "idle_negations") for name in DEGENERATE},
+            "degenerate": {name: int(name == "idle_negations") for name in (*DEGENERATE, *NOTABLE)},
             "sizes": {name: _size([len(row[name]) for row in own]) for name in SETS},
             "reductions": {"links": counts, "classes": None, "subsets": {"1 or 2": len(links)}},
         }
-    caps = {"easy": None, "hard": 100, "retracted": None}
     about = {"name": queries, "split": "test", "queries": len(answers)}
     about["query_set"] = set_hash(row["query_id"] for row in answers)
-    return {**about, "caps": caps, "skipped": {}, "shapes": shapes}
+    return {**about, "skipped": {}, "shapes": shapes}
 
 
 def _size(lengths: list[int]) -> dict:

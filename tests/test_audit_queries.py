@@ -242,10 +242,17 @@ def test_queries_of_another_vocabulary_or_split_are_refused(tmp_path):
 
 def test_a_bound_is_told_from_a_tail_that_ends_by_itself():
     bounded = np.minimum(np.arange(1, 151), 100)
-    assert implied_cap(bounded[bounded <= 100]) == 100
-    assert implied_cap(np.array([*range(1, 80), 85, 91, 100])) is None
-    assert implied_cap(np.arange(1, 31)) is None
-    assert implied_cap(np.empty(0, np.int64)) is None
+    assert implied_cap(bounded[bounded <= 100], 1000) == 100
+    assert implied_cap(np.array([*range(1, 80), 85, 91, 100]), 1000) is None
+    assert implied_cap(np.arange(1, 31), 1000) is None
+    assert implied_cap(np.empty(0, np.int64), 1000) is None
+
+
+def test_the_number_of_entities_is_no_bound_that_queries_were_chosen_by():
+    # As on UMLS: 135 entities, and every number of answers up to 133.
+    assert implied_cap(np.arange(1, 134), 135) is None
+    assert implied_cap(np.arange(1, 134), 266) == 133
+    assert implied_cap(np.arange(1, 134), 265) is None
 
 
 def built(data, tmp_path_factory, name, folder, files=None):

@@ -7,9 +7,16 @@ import shutil
 import zipfile
 from pathlib import Path
 
+import numpy as np
 import pytest
 
+from clqa.adjacencies import split_view
 from clqa.errors import InputError
+from clqa.formulas import parse
+from clqa.graphs import make_graph
+from clqa.published_sets import Batch
+from clqa.ragged import ragged
+from clqa.releases import check_against_graph
 from plus_h_release import STRUCTURES
 from published_files import ENTITIES, RELATIONS, SHAPES, imported, write_small_graph
 
@@ -116,6 +123,26 @@ def test_swapped_easy_and_hard_answers_are_told(small, layout):
     text = refusal(small, layout, write(small / "release", layout, content))
     assert "swapped" in text
     assert "1p, query" in text
+
+
+def test_nothing_is_swapped_where_neither_set_has_an_answer():
+    graph = make_graph(
+        {"train": np.array([[0, 0, 1]]), "valid": np.empty((0, 3)), "test": np.array([[1, 0, 2]])},
+        np.array([-1], np.int32),
+        3,
+        "0" * 64,
+    )
+    formula, view = parse(SHAPES["1p"]), split_view(graph, "test")
+    anchors, relations = np.array([[2], [0]], np.int32), np.zeros((2, 1), np.int32)
+
+    def check(n, easy, hard):
+        sets = {"easy": ragged(easy), "hard": ragged(hard)}
+        check_against_graph("1p", formula, Batch(anchors[:n], relations[:n], sets), view)
+
+    check(1, [[]], [[]])
+    check(2, [[], [1]], [[], []])
+    with pytest.raises(InputError, match="the two files are swapped"):
+        check(2, [[], []], [[], [1]])
 
 
 # What is wrong with the query of 2p or its answers, and what is said of it.

@@ -93,8 +93,8 @@ def finished(tmp_path_factory) -> Path:
     rest = done(folder, PYTHONHASHSEED="0")
     assert first == {"download_graph": 1, "build_graph": 1, "sample_queries": 1}
     assert rest == {
-        "sample_queries": 3,
-        "split_answers": 4,
+        "sample_queries": 1,
+        "split_answers": 2,
         "predict_oracle": 2,
         "predict_answers": 8,
         "audit_queries": 1,
@@ -135,7 +135,11 @@ def test_a_run_makes_its_report(finished):
         assert f"runs/toy/{name}" in names
     assert any(name.startswith("runs/toy/tables/") for name in names)
     assert {f"scores/toy-test/{model}.parquet" for model in MODELS} <= names.keys()
-    assert {"queries/toy-valid/part-1.parquet", "answers/toy-valid/part-2.parquet"} <= names.keys()
+    assert not any("toy-valid" in name for name in names)
+
+
+def test_query_sets_for_tuning_are_made_when_asked_for(finished):
+    assert planned(finished, "tuning") == {"sample_queries": 2, "split_answers": 2, "tuning": 1}
 
 
 def test_nothing_half_written_stays(finished):

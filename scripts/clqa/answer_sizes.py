@@ -86,9 +86,14 @@ def size_summary(lengths: np.ndarray) -> dict:
     }
 
 
-def implied_cap(lengths: np.ndarray) -> int | None:
-    """The bound on the size of a set that queries seem to have been chosen by, if any."""
+def implied_cap(lengths: np.ndarray, n_entities: int) -> int | None:
+    """The bound on the size of a set that queries seem to have been chosen by, if any.
+
+    Where the largest set has more than half of the entities, the graph itself is the bound.
+    """
     largest = int(lengths.max(initial=0))
+    if largest > n_entities / 2:
+        return None
     sizes = np.arange(largest - largest // 10, largest + 1)
     if len(sizes) < _FEWEST_SIZES or np.isin(sizes, lengths).mean() < 0.5:
         return None

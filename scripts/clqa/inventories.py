@@ -2,7 +2,7 @@
 
 import os
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import NamedTuple
 
 from clqa.answer_sizes import shape_hashes
@@ -158,3 +158,26 @@ def shortfalls(sampling: Inventory) -> list[dict]:
     """Rows of shapes of which fewer queries were found than asked for."""
     rows = (dict(zip(sampling.columns, row, strict=True)) for row in sampling.rows)
     return [row for row in rows if row["short"]]
+
+
+def by_origin(sampling: Inventory, published: Collection[str]) -> tuple[Inventory, Inventory]:
+    """The rows of sampled query sets, and those of published ones under headings of their own."""
+    columns = sampling.columns
+    places = [columns.index(name) for name in ("queries", "shape", "requested", "accepted")]
+    names = ("queries", "shape", "expected", "imported")
+    if "skipped" in columns:
+        places, names = [*places, columns.index("skipped")], (*names, "skipped")
+    theirs = [tuple(row[i] for i in places) for row in sampling.rows if row[0] in published]
+    kept = [i for i in range(len(columns)) if columns[i] != "skipped"]
+    ours = [tuple(row[i] for i in kept) for row in sampling.rows if row[0] not in published]
+    return Inventory(tuple(columns[i] for i in kept), ours), Inventory(names, theirs)
+
+
+def totals(table: Inventory, columns: Iterable[str]) -> dict[str, tuple[int, ...]]:
+    """Sums of columns over the rows of each query set."""
+    places = [table.columns.index(name) for name in columns]
+    sums: dict[str, tuple[int, ...]] = {}
+    for row in table.rows:
+        before = sums.get(row[0], (0,) * len(places))
+        sums[row[0]] = tuple(a + row[i] for a, i in zip(before, places, strict=True))
+    return sums

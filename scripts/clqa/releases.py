@@ -92,7 +92,7 @@ def check_against_graph(
         [set(one.row(place).tolist()) for one in (easy, hard, found.easy, found.hard)]
         for place in range(len(anchors))
     ]
-    are_swapped = all(a == d and b == c for a, b, c, d in rows)
+    are_swapped = all(a == d and b == c for a, b, c, d in rows) and any(a != b for a, b, *_ in rows)
     if is_selection:
         are_swapped = all(a <= d for a, _, _, d in rows) and any(a and b & c for a, b, c, _ in rows)
     if are_swapped:
