@@ -3,13 +3,13 @@
 from collections.abc import Mapping
 from pathlib import Path
 
-from clqa.answer_sizes import answer_sizes, answers_hash
+from clqa.answer_sizes import answer_sizes, answers_hash, shape_hashes
 from clqa.audit_tables import audit_table, audit_view, read_audit, reduction_table
 from clqa.comparison_tables import comparison_inventory, comparison_view, read_comparisons
 from clqa.competitions import competitions
 from clqa.files import sha256_of, write_json
 from clqa.interval_tables import read_intervals
-from clqa.inventories import graph_hashes, graph_table, sampling_table
+from clqa.inventories import check_samplings, graph_hashes, graph_table, sampling_table
 from clqa.logs import log_to
 from clqa.manifests import manifest, versions
 from clqa.pages import page, section, write_page
@@ -70,10 +70,15 @@ def assemble_report(
     rules = competitions(run["filters"], run["candidates"])
     columns = score_columns(run["metrics"], run["ties"], rules)
     hashes = graph_hashes(paths_to_summaries)
-    scores, rows, answer_sets = [], [], []
+    check_samplings(paths_to_samplings, paths_to_answers)
+    scores, rows, answer_sets, audits = [], [], [], {}
     for queries in run["query_sets"]:
         graph, split = (query_sets[queries][key] for key in ("graph", "split"))
-        of_answers = answers_hash(_shards(paths_to_answers, queries))
+        shards = _shards(paths_to_answers, queries)
+        of_answers = answers_hash(shards)
+        about = {"name": queries, "split": split, "query_set": of_answers}
+        about["shapes"] = [shape for shard in shards for shape in shape_hashes(shard)]
+        audits[queries] = read_audit(paths_to_audits[queries], about)
         for model in run["models"]:
             origin = Origin(queries, model, graph, split, hashes[graph], of_answers)
             path = paths_to_scores[queries, model]
@@ -86,13 +91,12 @@ def assemble_report(
     write_rows(path_to_metrics, rows)
 
     scopes = [scope_of(queries, run, scores, rows) for queries in run["query_sets"]]
-    audits = {name: read_audit(paths_to_audits[name]) for name in run["query_sets"]}
     compared = {name: read_comparisons(paths_to_comparisons[name]) for name in run["query_sets"]}
     sections = []
     for scope in scopes:
         entry = query_sets[scope.queries]
         sizes = answer_sizes(_shards(paths_to_answers, scope.queries), scope.shapes)
-        seen = audit_view(audits[scope.queries], list(scope.shapes))
+        seen = audit_view(audits[scope.queries], list(scope.shapes), entry.get("sampling"))
         published = comparisons(scope, entry, path_to_references)
         pairs = comparison_view(compared[scope.queries], list(scope.shapes), is_share(scope.metric))
         sets = set_view(answer_sets, scope.queries, run["models"], run["truths"][0])

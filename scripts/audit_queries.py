@@ -16,8 +16,15 @@ from clqa.graphs import read_graph
 from clqa.logs import log_to
 from clqa.plans import plan
 from clqa.published_sets import read_classes, read_published, refused_shapes
-from clqa.query_sets import Answers, Queries, check_asked_of, read_answers, read_queries
-from clqa.vocabularies import read_labels, taken
+from clqa.query_sets import (
+    Answers,
+    Queries,
+    check_asked_of,
+    read_answers,
+    read_queries,
+    set_hash,
+)
+from clqa.vocabularies import graph_labels, taken
 
 
 def audit_queries(
@@ -44,9 +51,11 @@ def audit_queries(
         If the files are not of the same queries, or not of this graph and split.
     """
     graph = read_graph(path_to_graph)
-    labels = Labels(_taker(path_to_entities), _taker(path_to_relations))
+    labels = graph_labels(path_to_entities, path_to_relations, graph.vocabulary)
+    labels = Labels(*map(_taker, labels))
     ground = Ground(graph, split_view(graph, split), split, labels)
-    shapes, skipped, lengths = {}, {}, {name: [np.empty(0, np.int64)] for name in SETS}
+    shapes, skipped, ids = {}, {}, []
+    lengths = {name: [np.empty(0, np.int64)] for name in SETS}
     paths = zip_longest(paths_to_queries, paths_to_answers, paths_to_published)
     for path_to_queries, path_to_answers, path_to_published in paths:
         asked, found = read_queries(path_to_queries), read_answers(path_to_answers)
@@ -57,6 +66,7 @@ def audit_queries(
             refused = refused_shapes(path_to_published)
         skipped |= refused
         for shape, rows in asked.shapes.items():
+            ids += list(rows.query_ids)
             known = found.shapes.get(shape)
             if known is None or list(rows.query_ids) != list(known.query_ids):
                 what = f"{shape}: not of the queries of {path_to_queries}"
@@ -76,11 +86,15 @@ def audit_queries(
                 )
             for name in SETS:
                 lengths[name].append(getattr(own, name).lengths())
-    caps = {name: implied_cap(np.concatenate(parts)) for name, parts in lengths.items()}
-    about = {"name": queries, "split": split, "queries": sum(s["queries"] for s in shapes.values())}
+    about = {"name": queries, "split": split, "query_set": set_hash(ids)}
+    about["queries"] = sum(s["queries"] for s in shapes.values())
     if paths_to_published:
         about |= _verdict(shapes, skipped)
-    write_json(path_to_audit, {**about, "caps": caps, "skipped": skipped, "shapes": shapes})
+        about["caps"] = {
+            name: implied_cap(np.concatenate(parts), graph.n_entities)
+            for name, parts in lengths.items()
+        }
+    write_json(path_to_audit, {**about, "skipped": skipped, "shapes": shapes})
 
 
 def _of_graph(ground: Ground, formula, rows: Queries, found: Answers) -> Answers:
@@ -91,8 +105,7 @@ def _of_graph(ground: Ground, formula, rows: Queries, found: Answers) -> Answers
     return found._replace(**released_answers(every, rows.selected)._asdict())
 
 
-def _taker(path):
-    labels = read_labels(path)
+def _taker(labels):
     return lambda ids: taken(labels, ids).to_pylist()
 
 

@@ -6,7 +6,7 @@ from clqa.errors import InputError, placed
 from clqa.files import write_json
 from clqa.graph_entries import APART, DICTIONARIES, complete_entry, observed_parts
 from clqa.graph_summaries import check_facts, graph_summary, source_summary
-from clqa.graphs import make_graph, parts_of, write_graph
+from clqa.graphs import SPLITS, candidates, make_graph, parts_of, write_graph
 from clqa.inverses import with_inverses
 from clqa.logs import log_to
 from clqa.numberings import (
@@ -70,6 +70,10 @@ def build_graph(
         observed,
         restricted=entry.get("candidates") == "observed",
     )
+    with placed(f"graph {graph}"):
+        for split in SPLITS:
+            if len(built.triples[split]):
+                candidates(built, split)
     summary = {"name": graph} | source_summary(entry, receipt)
     summary |= graph_summary(read, unseen, entry, directed.is_forward, built)
     check_facts(graph, entry.get("facts") or {}, summary)

@@ -12,7 +12,7 @@ from clqa.exported_sets import QuerySet, Vocabulary, joined_shards
 from clqa.exports import WRITERS
 from clqa.graphs import OBSERVED, read_graph
 from clqa.query_sets import read_answers, read_queries
-from clqa.vocabularies import read_labels
+from clqa.vocabularies import graph_labels
 
 
 def export_queries(
@@ -52,7 +52,8 @@ def export_queries(
         if whole.split in sets:
             raise InputError(f"two query sets of the split {whole.split}; export one at a time")
         sets[whole.split] = whole
-    vocabulary = Vocabulary(read_labels(path_to_entities), read_labels(path_to_relations))
+    labels = graph_labels(path_to_entities, path_to_relations, graph.vocabulary)
+    vocabulary = Vocabulary(*labels)
     Path(folder).mkdir(parents=True, exist_ok=True)
     return WRITERS[layout](Path(folder), sets, graph, vocabulary, **options)
 

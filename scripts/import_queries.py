@@ -12,7 +12,7 @@ from clqa.graphs import read_graph
 from clqa.logs import log_to
 from clqa.published_entries import filter_of
 from clqa.published_sets import Batch, write_published
-from clqa.query_sets import Queries, describe_queries, query_ids, write_queries
+from clqa.query_sets import Queries, describe_queries, query_ids, set_hash, write_queries
 from clqa.ragged import Ragged
 from clqa.releases import check_against_candidates, check_against_graph, read_release
 
@@ -64,7 +64,7 @@ def import_shard(
         batches[shape] = rows
         ids = query_ids(graph.hash, formula, rows.anchors, rows.relations)
         queries[shape] = Queries(ids, rows.anchors, rows.relations, *_selection(rows, filter_))
-        report[shape] = _report(len(ids), published["counts"].get(shape), rows, refused.get(shape))
+        report[shape] = _report(ids, published["counts"].get(shape), rows, refused.get(shape))
     ids = {shape: rows.query_ids for shape, rows in queries.items()}
     metadata = describe_queries(graph, split, shapes, [i for names in ids.values() for i in names])
     if filter_ is not None:
@@ -92,6 +92,11 @@ def _refused(release, counts, formulas, graph, split, is_selection) -> dict[str,
     for shape, rows in release.shapes.items():
         expected = counts.get(shape, len(rows.anchors))
         try:
+            if not len(rows.anchors) and shape not in counts:
+                raise InputError(
+                    f"{shape}: the release has a place for its queries, but none are there; where "
+                    f"that is right, say published.counts: {{ {shape}: 0 }}"
+                )
             if len(rows.anchors) != expected:
                 raise InputError(
                     f"{shape}: {len(rows.anchors)} queries, expected {expected} by published.counts"
@@ -109,7 +114,8 @@ def _none(formula) -> Batch:
     return Batch(empty((0, n_constants), int32), empty((0, n_relations), int32), {})
 
 
-def _report(found: int, expected: int | None, rows: Batch, reason: str | None) -> dict:
+def _report(ids, expected: int | None, rows: Batch, reason: str | None) -> dict:
+    found = len(ids)
     expected = found if expected is None else expected
     about = {
         "requested": expected,
@@ -117,6 +123,7 @@ def _report(found: int, expected: int | None, rows: Batch, reason: str | None) -
         "short": expected - found,
         "tries": found,
         "rejections": {},
+        "queries": set_hash(ids),
         "published": sorted(rows.sets),
     }
     return about if reason is None else about | {"skipped": reason}

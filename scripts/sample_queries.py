@@ -13,7 +13,7 @@ from clqa.graphs import read_graph
 from clqa.judgements import Rules
 from clqa.logs import log_to
 from clqa.plans import plan
-from clqa.query_sets import Queries, describe_queries, query_ids, write_queries
+from clqa.query_sets import Queries, describe_queries, query_ids, set_hash, write_queries
 from clqa.quotas import Quotas, sample_by_class
 from clqa.reduction_classes import class_table
 
@@ -78,6 +78,7 @@ def _sample_shape(ground, shape, formula, sampling, stream):
         "short": count - n_found,
         "tries": found.tries,
         "rejections": found.rejections,
+        "queries": set_hash(ids),
         **extra,
     }
     return Queries(ids, found.anchors, found.relations, selected), report

@@ -5,7 +5,7 @@ import itertools
 import numpy as np
 from hypothesis import strategies as st
 
-from clqa.formulas import And, Atom, Not, Or, joined, symbols
+from clqa.formulas import And, Atom, Not, Or, joined, renamed, symbols
 from clqa.graphs import make_graph
 
 N_ENTITIES, N_RELATIONS = 6, 3
@@ -85,3 +85,11 @@ def values_of(formula, anchors, relations):
     """One query's grounding as a dictionary from symbol to id."""
     named = zip(symbols(formula, "s"), map(int, anchors), strict=True)
     return dict(named) | dict(zip(symbols(formula, "r"), map(int, relations), strict=True))
+
+
+@st.composite
+def formulas_with_shared_variables(draw, depth=2):
+    """As `formulas`, but existential variables may take each other's names."""
+    formula = draw(formulas(depth=depth))
+    names = symbols(formula, "e")
+    return renamed(formula, {name: draw(st.sampled_from(names)) for name in names})

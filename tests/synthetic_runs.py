@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 
 from clqa.answer_sizes import SETS
-from clqa.audit_tables import DEGENERATE
+from clqa.audit_forms import DEGENERATE, NOTABLE
 from clqa.competitions import competitions
 from clqa.methods import CONTROLS
 from clqa.metrics import metric, score_id
@@ -73,7 +73,9 @@ def write_run(folder: Path, run: dict | None = None, n_queries: int = 6, hard=No
             write_table(path, pa.Table.from_pylist(rows, _ANSWERS), _metadata(rows, names))
             given["answers"][queries, shard] = path
             path = folder / "queries" / queries / f"{shard}.json"
-            given["samplings"][queries, shard] = _write_json(path, _sampling(names, n_queries))
+            given["samplings"][queries, shard] = _write_json(
+                path, _sampling(rows, names, n_queries)
+            )
         path = folder / "audits" / f"{queries}.json"
         given["audits"][queries] = _write_json(path, _audit(queries, answers))
         for model in run["models"]:
@@ -158,7 +160,7 @@ def _model(model: str) -> dict:
     return {"model": model, "method": method, "inference_graph": graph, "settings": settings}
 
 
-def _sampling(shapes, n_queries: int) -> dict:
+def _sampling(answers: list[dict], shapes, n_queries: int) -> dict:
     return {
         shape: {
             "requested": n_queries + (shape == "pni"),
@@ -166,6 +168,7 @@ def _sampling(shapes, n_queries: int) -> dict:
             "short": int(shape == "pni"),
             "tries": 3 * n_queries,
             "rejections": {"dead_end": n_queries, "duplicate_query": 0},
+            "queries": set_hash(row["query_id"] for row in answers if row["shape"] == shape),
         }
         for shape in shapes
     }
@@ -179,13 +182,13 @@ def _audit(queries: str, answers: list[dict]) -> dict:
         counts = {str(number): links.count(number) for number in sorted(set(links))}
         shapes[shape] = {
             "queries": len(own),
-            "degenerate": {name: int(name == "idle_negations") for name in DEGENERATE},
+            "degenerate": {name: int(name == "idle_negations") for name in (*DEGENERATE, *NOTABLE)},
             "sizes": {name: _size([len(row[name]) for row in own]) for name in SETS},
             "reductions": {"links": counts, "classes": None, "subsets": {"1 or 2": len(links)}},
         }
-    caps = {"easy": None, "hard": 100, "retracted": None}
     about = {"name": queries, "split": "test", "queries": len(answers)}
-    return {**about, "caps": caps, "skipped": {}, "shapes": shapes}
+    about["query_set"] = set_hash(row["query_id"] for row in answers)
+    return {**about, "skipped": {}, "shapes": shapes}
 
 
 def _size(lengths: list[int]) -> dict:

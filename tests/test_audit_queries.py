@@ -53,6 +53,15 @@ def audit_of(tmp_path, shape, structure, queries, easy, hard):
     return audited(tmp_path)["shapes"][shape]
 
 
+def test_labels_of_another_graph_are_refused(tmp_path):
+    write_small_graph(tmp_path, [(0, 0, 3)], test=[(0, 0, 5)])
+    labels = (tmp_path / "relations.tsv").read_text().replace("likes", "dislikes")
+    audit_of(tmp_path, "1p", ONE, [(0, (0,))], easy=[{3}], hard=[{5}])
+    (tmp_path / "relations.tsv").write_text(labels)
+    with pytest.raises(InputError, match="labels are not those of the graph"):
+        audited(tmp_path)
+
+
 def test_missing_and_extra_answers_are_counted_and_spelt_out(tmp_path):
     write_small_graph(tmp_path, [(0, 0, 3), (0, 0, 4)], test=[(0, 0, 5)])
     found = audit_of(tmp_path, "1p", ONE, [(0, (0,))], easy=[{3, 1}], hard=[{5}])
@@ -233,10 +242,17 @@ def test_queries_of_another_vocabulary_or_split_are_refused(tmp_path):
 
 def test_a_bound_is_told_from_a_tail_that_ends_by_itself():
     bounded = np.minimum(np.arange(1, 151), 100)
-    assert implied_cap(bounded[bounded <= 100]) == 100
-    assert implied_cap(np.array([*range(1, 80), 85, 91, 100])) is None
-    assert implied_cap(np.arange(1, 31)) is None
-    assert implied_cap(np.empty(0, np.int64)) is None
+    assert implied_cap(bounded[bounded <= 100], 1000) == 100
+    assert implied_cap(np.array([*range(1, 80), 85, 91, 100]), 1000) is None
+    assert implied_cap(np.arange(1, 31), 1000) is None
+    assert implied_cap(np.empty(0, np.int64), 1000) is None
+
+
+def test_the_number_of_entities_is_no_bound_that_queries_were_chosen_by():
+    # As on UMLS: 135 entities, and every number of answers up to 133.
+    assert implied_cap(np.arange(1, 134), 135) is None
+    assert implied_cap(np.arange(1, 134), 266) == 133
+    assert implied_cap(np.arange(1, 134), 265) is None
 
 
 def built(data, tmp_path_factory, name, folder, files=None):

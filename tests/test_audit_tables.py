@@ -6,7 +6,8 @@ import re
 import pytest
 
 from assemble_report import assemble_report
-from clqa.audit_tables import DEGENERATE, audit_table, audit_view, read_audit, reduction_table
+from clqa.audit_forms import DEGENERATE, NOTABLE
+from clqa.audit_tables import audit_table, audit_view, read_audit, reduction_table
 from clqa.errors import InputError
 from synthetic_runs import write_run
 
@@ -18,7 +19,7 @@ def one_shape(**changes):
     sizes = {name: {"largest": 4, "as_large": 1, "mean": 2.0} for name in ("easy", "hard")}
     return {
         "queries": 2,
-        "degenerate": dict.fromkeys(DEGENERATE, 0) | {"idle_negations": 1},
+        "degenerate": dict.fromkeys((*DEGENERATE, *NOTABLE), 0) | {"idle_negations": 1},
         "sizes": sizes | {"retracted": {"largest": None, "as_large": 0, "mean": None}},
         "reductions": {**LINKS, "subsets": SUBSETS},
         **changes,
@@ -27,7 +28,7 @@ def one_shape(**changes):
 
 def audit(shapes, **changes):
     about = {"name": "q", "split": "test", "queries": 2, "skipped": {}, "shapes": shapes}
-    return {**about, "caps": {"easy": None, "hard": None, "retracted": None}, **changes}
+    return about | changes
 
 
 PUBLISHED = one_shape(
@@ -77,6 +78,28 @@ def test_skipped_shapes_unverified_sets_and_bounds_are_named():
     assert any("more than 100 hard answers" in text for text in view.remarks)
 
 
+@pytest.mark.parametrize(
+    ("sampling", "expected"),
+    [
+        ({"max_hard": 100, "max_easy": None, "max_retracted": 50},
+         "Queries with more than 100 hard or 50 retracted answers were not drawn."),
+        ({"max_hard": None, "max_easy": None, "max_retracted": None},
+         "Queries were drawn whatever the number of their answers."),
+    ],
+)  # fmt: skip
+def test_of_a_sampled_set_the_bounds_of_the_sampling_are_told(sampling, expected):
+    assert audit_view(audit({"2p": one_shape()}), ["2p"], sampling).remarks == [expected]
+
+
+def test_queries_without_easy_answers_and_answers_that_are_no_candidates_are_remarks():
+    shape = one_shape(hard_answers_that_are_no_candidates=1)
+    shape["degenerate"]["without_easy_answers"] = 2
+    view = audit_view(audit({"2p": shape}), ["2p"])
+    assert view.remarks[0].startswith("2 queries have no easy answer")
+    assert view.remarks[1].startswith("1 hard answer is no candidate of the split")
+    assert view.degenerate.columns == ("shape", "queries", "idle negations")
+
+
 def test_shares_of_hard_answers_are_in_points():
     view = audit_view(audit({"2p": one_shape()}), ["2p"])
     assert view.reductions.columns[:4] == (
@@ -119,7 +142,7 @@ def test_tables_have_a_row_per_set_and_shape():
 def test_an_unreadable_audit_is_named(tmp_path):
     (tmp_path / "a.json").write_text("{")
     with pytest.raises(InputError, match=r"a\.json: not readable as JSON"):
-        read_audit(tmp_path / "a.json")
+        read_audit(tmp_path / "a.json", {})
 
 
 def test_the_report_names_skipped_shapes_and_escapes_what_labels_hold(tmp_path):
@@ -129,10 +152,11 @@ def test_the_report_names_skipped_shapes_and_escapes_what_labels_hold(tmp_path):
     example = PUBLISHED["examples"][0] | {"anchors": ["<b>Ann"]}
     found["shapes"]["2p"] |= {key: PUBLISHED[key] for key in ("differing", "how")}
     found["shapes"]["2p"]["examples"] = [example]
-    found |= {"differing": 1, "skipped": {"inp": "no relation"}}
+    del found["shapes"]["2u"]
+    found |= {"differing": 1, "skipped": {"2u": "no relation"}}
     path.write_text(json.dumps(found))
     assemble_report(**given)
     text = given["path_to_report"].read_text()
-    assert re.search(r'class="warning">inp was skipped: no relation<', text)
+    assert re.search(r'class="warning">2u was skipped: no relation<', text)
     assert "2p (&lt;b&gt;Ann; likes)" in text
     assert "1 of 36 queries have other answers" in text

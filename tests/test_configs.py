@@ -387,7 +387,7 @@ NAMED = [path for path in sorted((ROOT / "config").glob("*.yaml")) if "name" in 
 def test_named_runs_ask_for_what_there_is(path):
     run = run_with([path], **read_yaml(path))
     assert run.settings["name"] == path.stem.replace("config", "default")
-    asked = run.asked_queries()
+    asked = [*run.settings["query_sets"], *run.partners()]
     assert {run.query_sets[name]["graph"] for name in asked} <= run.graphs.keys()
     for name in run.published(asked):
         wanted = set(run.settings["shapes"]) & set(run.query_sets[name]["shapes"])
@@ -427,6 +427,21 @@ def test_keys_of_the_plus_h_layout_are_checked(tmp_path, change, expected):
         f"    {{ {change}, source: {{ kind: path, folder: . }}, files: {{ {files} }} }}\n"
     )
     yaml_file(tmp_path, text, "query_sets.yaml")
+    assert expected in refusal(lambda: run_with(catalogues=[str(tmp_path)]))
+
+
+def test_counts_are_of_shapes_that_there_are(tmp_path):
+    text = (
+        "mine:\n  graph: umls\n  split: test\n  published:\n    layout: beta-e\n"
+        "    source: { kind: path, folder: . }\n    files: { queries: q.pkl }\n"
+        "    counts: { 1p: 3, 1q: 4 }\n"
+    )
+    yaml_file(tmp_path, text, "query_sets.yaml")
+    expected = "mine.published.counts: unknown shape '1q'"
+    assert expected in refusal(lambda: run_with(catalogues=[str(tmp_path)]))
+    listed = text.replace("1q: 4", "2p: 4").replace("  split", "  shapes: [1p]\n  split")
+    yaml_file(tmp_path, listed, "query_sets.yaml")
+    expected = "mine.published.counts: unknown shape '2p'"
     assert expected in refusal(lambda: run_with(catalogues=[str(tmp_path)]))
 
 

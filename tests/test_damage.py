@@ -19,7 +19,7 @@ from clqa.published_sets import read_published
 from clqa.query_sets import Queries, QueryTable, check_asked_of, read_answers, read_queries
 from clqa.receipts import received
 from clqa.scores import read_ranks
-from clqa.tables import read_table, write_table
+from clqa.tables import Contents, read_table, write_table
 from rank_answers import rank_answers
 from synthetic_runs import configuration, write_run
 from test_models import some_graph
@@ -84,6 +84,75 @@ def test_a_changed_byte_is_found_or_of_no_matter(made, tmp_path, name):
         else:
             assert same(read, whole), f"byte {place}"
     assert found > 100
+
+
+def flips(content: bytes, places, bits):
+    for place in places:
+        for bit in bits:
+            changed = bytearray(content)
+            changed[place] ^= 1 << bit
+            yield bytes(changed)
+
+
+def same_or_refused(path, content, expected):
+    path.write_bytes(content)
+    try:
+        found = read_table(path)
+    except InputError:
+        return False
+    # Whether a column may have gaps, or how wide the indices of words are, is of no matter.
+    assert (found[0].to_pydict(), found[1]) == (expected[0].to_pydict(), expected[1])
+    return True
+
+
+@pytest.mark.parametrize("name", [*TABLES, "scores"])
+def test_a_changed_bit_of_a_footer_is_found_or_of_no_matter(made, run, tmp_path, name):
+    path = run["paths_to_scores"]["toy-test", "popular"]
+    path = path if name == "scores" else made / f"{name}.parquet"
+    content, expected = path.read_bytes(), read_table(path)
+    size = int.from_bytes(content[-8:-4], "little") + 8
+    places = range(len(content) - size, len(content), max(1, size // 500))
+    kept = [
+        same_or_refused(tmp_path / "a.parquet", one, expected)
+        for bit, place in enumerate(places)
+        for one in flips(content, [place], [bit % 8])
+    ]
+    assert kept.count(False) > 100
+
+
+def test_no_bit_of_a_small_table_can_change_what_is_read(tmp_path):
+    path = tmp_path / "a.parquet"
+    table = pa.table({"shape": pa.array(["1p", "2p", "1p", "2i"]).dictionary_encode()})
+    write_table(path, table)
+    content, expected = path.read_bytes(), read_table(path)
+    start = len(content) - int.from_bytes(content[-8:-4], "little") - 8
+    changed = list(flips(content, range(start), range(8)))
+    assert sum(same_or_refused(path, one, expected) for one in changed) < len(changed)
+
+
+CHANGED = {
+    "type": lambda table: table.set_column(0, "a", table["a"].cast(pa.float32())),
+    "rows": lambda table: table.slice(1),
+    "values": lambda table: table.set_column(0, "a", pa.array([1.0, 2.0, 3.0])),
+    "names": lambda table: table.rename_columns(["a", "c"]),
+    "columns": lambda table: table.drop_columns(["b"]),
+    "order": lambda table: pa.table({"a": table["b"], "b": table["a"]}),
+}
+
+
+@pytest.mark.parametrize("change", CHANGED)
+@pytest.mark.parametrize("columns", [None, ["a"], []])
+def test_what_is_not_what_was_written_is_refused(tmp_path, change, columns):
+    path = tmp_path / "a.parquet"
+    write_table(path, pa.table({"a": [1.0, 2.0, 4.0], "b": [1.0, 3.0, 4.0]}))
+    table = pq.read_table(path)
+    contents = Contents("that writes it", {"a": "numbers"} if columns else {}, {})
+    other = CHANGED[change](table).replace_schema_metadata(table.schema.metadata)
+    pq.write_table(other, path)
+    if columns is None or change == "rows" or (columns and change not in ("names", "columns")):
+        refusal(path, lambda path: read_table(path, contents, columns))
+    else:
+        assert read_table(path, contents, columns)[0].num_rows == 3
 
 
 @pytest.mark.parametrize("name", READERS)
@@ -357,6 +426,10 @@ SCORE = "mrr[pessimistic,full-only]"
         (SCORE, None),
         (SCORE, float("nan")),
         (SCORE, float("inf")),
+        (SCORE, 1.01),
+        (SCORE, -0.01),
+        ("mr[expected,full-only]", 0.99),
+        ("tie_rate[full-only]", 2.0),
         ("query_id", "another"),
         ("stratum", None),
     ],
@@ -399,6 +472,73 @@ def test_a_damaged_report_of_a_sampling_is_refused(tmp_path, content):
     path = tmp_path / "all.json"
     path.write_text(content)
     refusal(path, lambda path: sampling_table({("q", "all"): path}, ["q"], ["1p"]))
+
+
+def changed_json(path, change):
+    content = change(json.loads(path.read_text()))
+    path.write_text(json.dumps(content))
+    return path
+
+
+AUDITS = {
+    "nothing": lambda audit: {},
+    "a list": lambda audit: [],
+    "null": lambda audit: None,
+    **{f"no {key}": lambda audit, key=key: {k: v for k, v in audit.items() if k != key}
+       for key in ("name", "split", "query_set", "queries", "caps", "skipped", "shapes")},
+    "another name": lambda audit: audit | {"name": "other"},
+    "another split": lambda audit: audit | {"split": "valid"},
+    "other queries": lambda audit: audit | {"query_set": "0" * 64},
+    "no shapes": lambda audit: audit | {"shapes": {}},
+    **{f"1p without {key}": lambda audit, key=key: audit | {"shapes": audit["shapes"] | {
+        "1p": {k: v for k, v in audit["shapes"]["1p"].items() if k != key}}}
+       for key in ("queries", "degenerate", "sizes", "reductions")},
+    **{f"1p with {key} of {value}": lambda audit, key=key, value=value: audit | {
+        "shapes": audit["shapes"] | {"1p": audit["shapes"]["1p"] | {key: value}}}
+       for key in ("queries", "degenerate", "sizes", "reductions", "how", "examples")
+       for value in (None, -1, [1], {"links": -1}, "1")},
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("change", AUDITS)
+def test_what_is_not_the_audit_of_the_query_set_is_refused(run, change):
+    path = changed_json(run["paths_to_audits"]["toy-more"], AUDITS[change])
+    refusal(path, lambda _: assemble_report(**run))
+    assert not run["path_to_report"].exists()
+
+
+def test_swapped_audits_and_reports_of_samplings_are_refused(run):
+    for kind, names in (
+        ("audits", ("toy-test", "toy-more")),
+        ("samplings", (("toy-test", "one"), ("toy-more", "one"))),
+        ("samplings", (("toy-test", "one"), ("toy-test", "two"))),
+    ):
+        paths = run[f"paths_to_{kind}"]
+        swapped = paths | {names[0]: paths[names[1]]}
+        arguments = run | {f"paths_to_{kind}": swapped}
+        refusal(paths[names[1]], lambda _, arguments=arguments: assemble_report(**arguments))
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda report: {},
+        lambda report: report | {"1p": report["1p"] | {"queries": "0" * 64}},
+        lambda report: report | {"1p": report["1p"] | {"queries": 6}},
+        lambda report: report | {"1p": report["1p"] | {"rejections": {"duplicate_query": "1"}}},
+        lambda report: report | {"1p": report["1p"] | {"skipped": []}},
+        lambda report: report | {"9p": report["1p"]},
+    ],
+)
+def test_what_is_not_the_report_of_the_sampling_is_refused(run, change):
+    path = changed_json(run["paths_to_samplings"]["toy-more", "one"], change)
+    refusal(path, lambda _: assemble_report(**run))
+
+
+@pytest.mark.parametrize("change", [{"entities": "many"}, {"vocabulary": 1}, {"licence": []}])
+def test_a_summary_with_wrong_values_is_refused(run, change):
+    path = changed_json(run["paths_to_summaries"]["toy"], lambda summary: summary | change)
+    refusal(path, lambda _: assemble_report(**run))
 
 
 @pytest.mark.parametrize("content", ["", "[]", "{}", '{"files": []}', '{"files": {"train": 1}}'])

@@ -197,6 +197,25 @@ def test_tables_are_compared_by_key_and_column_name(tmp_path):
     assert diff["removed"] == [{"run": "b", "table": "tables/gone.tsv"}]
 
 
+def test_columns_of_one_side_are_added_or_removed_and_do_not_change(tmp_path):
+    old = {"overview.tsv": "model\tumls EPFO\tnations EPFO\nmlp\t0.5\t0.25\nrnn\t0.5\t\n"}
+    new = {"overview.tsv": "model\tumls EPFO\tkinships EPFO\nmlp\t0.5\t0.75\nrnn\t0.5\t0.1\n"}
+    diff = compare_results(
+        write_run(tmp_path / "a", [row(0.3)], tables=old),
+        write_run(tmp_path / "b", [row(0.3)], tables=new),
+    )
+    assert diff["changed"] == []
+    about = {"run": "b", "table": "tables/overview.tsv"}
+    assert diff["removed"] == [{**about, "key": {"model": "mlp"}, "values": {"nations EPFO": 0.25}}]
+    assert diff["added"] == [
+        {**about, "key": {"model": "mlp"}, "values": {"kinships EPFO": 0.75}},
+        {**about, "key": {"model": "rnn"}, "values": {"kinships EPFO": 0.1}},
+    ]
+    assert "  tables/overview.tsv mlp: nations EPFO 0.25" in listing(diff).replace(
+        "b tables", "tables"
+    )
+
+
 def test_result_folders_pair_their_runs_by_name(tmp_path):
     for side, names in (("a", ("one", "two")), ("b", ("two", "three"))):
         for name in names:

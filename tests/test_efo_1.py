@@ -415,3 +415,56 @@ def test_a_run_hands_the_options_of_a_layout_to_its_import(tmp_path):
     assert run.reading("lines", shard)["fields"] == "labels"
     assert run.reading("types", next(iter(run.shards["types"])))["form"] == "DNF"
     assert run.local_queries("types") == [(tmp_path / "1p.csv").as_posix()]
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("formula_id,formula\nt0\n", "list.csv:2: expected 2 cells, as in the first line"),
+        ('formula_id,formula\nt0,"r1(s1,f)",3\n', "list.csv:2: expected 2 cells"),
+        (f'formula_id,formula\nt0,"{"x" * 200_000}"\n', "list.csv:2: field larger than"),
+        (
+            "formula_id,formula\n" + 't0,"r1(s1,f)"\n' * 2,
+            "list.csv:3: the formula_id 't0' is there",
+        ),
+        ('formula_id,formula\n"a: b","r1(s1,f)"\n', "list.csv:2: a shape cannot be called 'a: b'"),
+        ('formula_id,formula\n,"r1(s1,f)"\n', "a shape cannot be called ''"),
+        ('formula_id,formula\nt\0,"r1(s1,f)"\n', "list.csv:2: "),
+        ('formula_id,formula\n"t\n","r1(s1,f)"\n', "a shape cannot be called 't"),
+        ("", "expected the columns formula_id"),
+    ],
+)
+def test_a_list_of_types_that_is_none_is_refused_in_one_line(tmp_path, capsys, text, words):
+    before = csv.field_size_limit(131_072)  # reading releases raises it for the whole process
+    (tmp_path / "list.csv").write_text(text)
+    code = list_shapes.main([str(tmp_path / "list.csv")])
+    csv.field_size_limit(before)
+    captured = capsys.readouterr()
+    assert code == 1
+    assert words in captured.err
+    assert (captured.out, captured.err.count("\n")) == ("", 1)
+
+
+@pytest.mark.parametrize(
+    ("column", "text"),
+    [
+        ("formula", "(" * 3000 + "r1(s1,f)" + ")" * 3000),
+        ("original", "(n," * 3000 + "(p,(e))" + ")" * 3000),
+    ],
+)
+def test_a_type_that_is_nested_too_deeply_is_left_out(tmp_path, capsys, column, text):
+    other = "(p,(e))" if column == "original" else "r1(s1,f)"
+    (tmp_path / "list.csv").write_text(f'formula_id,{column}\nt0,"{text}"\nt1,"{other}"\n')
+    assert list_shapes.main([str(tmp_path / "list.csv")]) == 0
+    captured = capsys.readouterr()
+    assert captured.out == 't1: "r1(s1,f)"\n'
+    assert captured.err == "left out t0: nested too deeply\n"
+
+
+def test_names_of_types_are_text_in_the_shapes_that_are_printed(tmp_path, capsys):
+    names = ["no", "012", "2023_02", "1e3", "null", "1p", "0x1F", "1.5"]
+    lines = ["formula_id,formula", *(f'{name},"r1(s1,f)"' for name in names)]
+    (tmp_path / "list.csv").write_text("\n".join(lines) + "\n")
+    assert list_shapes.main([str(tmp_path / "list.csv")]) == 0
+    (tmp_path / "shapes.yaml").write_text(capsys.readouterr().out)
+    assert list(read_yaml(tmp_path / "shapes.yaml")) == names

@@ -215,6 +215,15 @@ def test_a_bad_file_is_named(small, content, words):
     assert words in text
 
 
+def test_a_shape_without_queries_is_refused_unless_that_is_expected(small):
+    files = write(small, type0000='{"r1(s1,f)": []}')
+    assert "1p: the release has a place for its queries, but none are there" in refusal(
+        small, files
+    )
+    imported(small, small / "release", files, ["1p"], layout="efok-json", counts={"1p": 0})
+    assert read_queries(small / "queries.parquet").shapes["1p"].query_ids.tolist() == []
+
+
 def test_a_web_page_is_refused_before_anything_is_read(small):
     text = refusal(small, write(small, type0000="<html><body>"))
     assert "test_type0000_EFOX_qaa.json: a web page, not data" in text

@@ -6,6 +6,7 @@ import pickle
 import numpy as np
 import pytest
 
+import print_queries
 from clqa.graphs import SPLITS, read_graph
 from clqa.pickles import read_pickle
 from clqa.query_sets import PER_ANSWER, read_answers, read_queries, write_answers
@@ -224,6 +225,21 @@ def test_lines_of_labels_come_back_as_the_same_tables(hostile):
     assert [path.name for path in out.iterdir()] == ["test.jsonl"]
     files, shapes = {"queries": "test.jsonl"}, [*EPFO, *NEGATION, "pni-exists"]
     assert_same_tables(hostile, out, files, shapes, "neutral", fields="labels")
+
+
+@pytest.mark.parametrize("labels", ["0\tx\n1\ty\n", "", "no labels"])
+def test_labels_of_another_graph_are_refused(sampled, capsys, labels):
+    graph = sampled / "results" / "graphs" / "toy"
+    (graph / "entities.tsv").write_text(labels)
+    results = ["--graph", "toy", "--results", str(sampled / "results")]
+    arguments = ["--layout", "json-lines", "--to", str(sampled / "out")]
+    assert main(["toy-test", *results, *arguments]) == 1
+    exported = capsys.readouterr().err
+    assert print_queries.main(["toy-test", *results]) == 1
+    for error in (exported, capsys.readouterr().err):
+        assert "entities.tsv" in error
+        assert "delete it and run again" in error
+        assert len(error.splitlines()) == 1
 
 
 def test_labels_are_for_json_lines(sampled, capsys):

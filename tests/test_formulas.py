@@ -120,6 +120,26 @@ def test_too_many_like_branches_are_refused_at_once(n):
         canonical(formula)
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "(" * 400 + "r1(s1,f)" + ")" * 400,
+        "!" * 800 + "r1(s1,f)",
+        "!(" * 30 + "r1(s1,f)" + ")" * 30,
+        "r1(s1,f)&(r2(s2,f)|" * 200 + "r3(s3,f)" + ")" * 200,
+    ],
+)
+def test_a_formula_that_is_nested_too_deeply_is_refused(text):
+    with pytest.raises(InputError, match="brackets and negations in each other") as caught:
+        parse(text)
+    assert len(str(caught.value)) < 200
+
+
+def test_negations_beside_each_other_are_not_nested():
+    formula = parse("&".join(["(!r1(s1,f)|!!(r2(s2,f)))"] * 200))
+    assert len(formula.parts) == 200
+
+
 def test_shapes_of_the_catalogue_are_all_different():
     texts = [canonical(parse(text))[0] for text in SHAPES.values()]
     assert len(set(texts)) == len(texts) == 22

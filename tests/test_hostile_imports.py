@@ -7,9 +7,16 @@ import shutil
 import zipfile
 from pathlib import Path
 
+import numpy as np
 import pytest
 
+from clqa.adjacencies import split_view
 from clqa.errors import InputError
+from clqa.formulas import parse
+from clqa.graphs import make_graph
+from clqa.published_sets import Batch
+from clqa.ragged import ragged
+from clqa.releases import check_against_graph
 from plus_h_release import STRUCTURES
 from published_files import ENTITIES, RELATIONS, SHAPES, imported, write_small_graph
 
@@ -95,6 +102,18 @@ def test_a_good_release_is_read(small, layout):
     assert [report[shape]["accepted"] for shape in ("1p", "2p")] == [1, 1]
 
 
+@pytest.mark.parametrize("role", ["entities", "relations"])
+def test_labels_of_another_graph_are_refused(small, role):
+    rows = [{"formula": "r1(s1,f)", "anchors": ["entity 0"], "relations": ["+likes"], "hard": []}]
+    files = write(small / "release", "neutral", {"queries": rows})
+    path = small / f"{role}.tsv"
+    first, second, *rest = path.read_text().splitlines()
+    words = first.split("\t")[1], second.split("\t")[1]
+    path.write_text("\n".join([f"0\t{words[1]}", f"1\t{words[0]}", *rest]) + "\n")
+    text = refusal(small, "neutral", files, fields="labels")
+    assert "the labels are not those of the graph; delete it and run again" in text
+
+
 @pytest.mark.parametrize("layout", LAYOUTS)
 def test_swapped_easy_and_hard_answers_are_told(small, layout):
     content = release(layout, easy=HARD, hard=EASY)
@@ -104,6 +123,26 @@ def test_swapped_easy_and_hard_answers_are_told(small, layout):
     text = refusal(small, layout, write(small / "release", layout, content))
     assert "swapped" in text
     assert "1p, query" in text
+
+
+def test_nothing_is_swapped_where_neither_set_has_an_answer():
+    graph = make_graph(
+        {"train": np.array([[0, 0, 1]]), "valid": np.empty((0, 3)), "test": np.array([[1, 0, 2]])},
+        np.array([-1], np.int32),
+        3,
+        "0" * 64,
+    )
+    formula, view = parse(SHAPES["1p"]), split_view(graph, "test")
+    anchors, relations = np.array([[2], [0]], np.int32), np.zeros((2, 1), np.int32)
+
+    def check(n, easy, hard):
+        sets = {"easy": ragged(easy), "hard": ragged(hard)}
+        check_against_graph("1p", formula, Batch(anchors[:n], relations[:n], sets), view)
+
+    check(1, [[]], [[]])
+    check(2, [[], [1]], [[], []])
+    with pytest.raises(InputError, match="the two files are swapped"):
+        check(2, [[], []], [[], [1]])
 
 
 # What is wrong with the query of 2p or its answers, and what is said of it.

@@ -210,6 +210,24 @@ def test_json_lines_are_read_by_formula(small):
         imported(small, folder, {"queries": "own.jsonl"}, ["1p"], layout="neutral")
 
 
+@pytest.mark.parametrize(
+    ("old", "new", "words"),
+    [
+        ('"hard"', '"hrad"', "own.jsonl:1: unknown key 'hrad'; known: shape, formula, anchors"),
+        ('"easy": [3]', '"easy": [3], "easy": [4]', "own.jsonl:1: the key 'easy' is there twice"),
+        ("[5]}", '[{"a": 1, "a": 2}]}', "own.jsonl:1: the key 'a' is there twice"),
+    ],
+)
+def test_a_strange_or_repeated_key_of_json_lines_is_refused(small, old, new, words):
+    folder = small / "release"
+    folder.mkdir()
+    line = {"formula": "r1(s1,f)", "anchors": [0], "relations": [0], "easy": [3], "hard": [5]}
+    assert old in json.dumps(line)
+    (folder / "own.jsonl").write_text(json.dumps(line).replace(old, new) + "\n")
+    text = refusal(small, {"queries": "own.jsonl"}, layout="neutral")
+    assert words in text
+
+
 LINE = {
     "formula": "r1(s1,f)",
     "anchors": ["entity 0"],

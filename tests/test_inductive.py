@@ -13,6 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from build_graph import build_graph
+from clqa.audit_tables import audit_view
 from clqa.errors import InputError
 from clqa.fingerprints import fingerprint
 from clqa.graph_entries import complete_entry
@@ -460,3 +461,31 @@ def test_bad_queries_are_told_and_leave_other_shapes_alone(tmp_path, row, expect
     report = json.loads((tmp_path / "report.json").read_text())
     assert expected in report["1p"]["skipped"]
     assert report["2p"]["accepted"] == 1
+
+
+def test_a_split_without_candidates_is_refused(tmp_path):
+    with pytest.raises(InputError, match=r"^graph toy: candidates: observed, but test_inference"):
+        built(
+            tmp_path,
+            ENTRY | {"observed": ENTRY["observed"] | {"test": ["test_inference"]}},
+            PARTS | {"test_inference": []},
+        )
+    empty = np.empty((0, 3), np.int32)
+    parts = {"train": np.array([[0, 0, 1]]), "valid": empty, "test": empty, "own": empty}
+    observed = {"train": (), "valid": ("train",), "test": ("own",)}
+    graph = make_graph(parts, np.array([-1]), 2, "0" * 64, observed, restricted=True)
+    assert candidates(graph, "valid").tolist() == [0, 1]
+    with pytest.raises(InputError, match="own hold no triples: no entity would compete"):
+        candidates(graph, "test")
+
+
+def test_hard_answers_that_are_no_candidates_are_counted(tmp_path):
+    # Of valid alone is the entity 3, to which a triple of test leads.
+    built(tmp_path, parts=PARTS | {"test": [(6, 0, 8), (6, 0, 3)]})
+    with_queries(tmp_path, [(ONE, (6, (0,)), {7}, {8, 3}), (TWO, (7, (2, 0)), {7}, {8, 3})])
+    (tmp_path / "answers.parquet").write_bytes((tmp_path / "answers").read_bytes())
+    found = audited(tmp_path)
+    counts = [one["hard_answers_that_are_no_candidates"] for one in found["shapes"].values()]
+    assert counts == [1, 1]
+    remarks = audit_view(found, ["1p", "2p"]).remarks
+    assert [text for text in remarks if text.startswith("2 hard answers are no candidates")]

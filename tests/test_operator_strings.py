@@ -177,3 +177,8 @@ def test_the_shorter_lists_are_parts_of_the_whole_one(published, data):
             assert {form: row[form] for form in FORMS} == {
                 form: whole[row["formula_id"]][form] for form in FORMS
             }
+
+
+def test_operators_that_are_nested_too_deeply_are_refused():
+    with pytest.raises(InputError, match="in each other"):
+        parse("(p," * 400 + "(e)" + ")" * 400)

@@ -8,7 +8,7 @@ import pickle
 import numpy as np
 import pytest
 
-from clqa.errors import InputError
+from clqa.errors import InputError, abridged
 from clqa.pickles import read_pickle
 
 
@@ -52,6 +52,38 @@ def test_a_function_is_refused_by_name_and_not_run(pickled, tmp_path, function):
     with pytest.raises(InputError, match=rf"queries\.pkl: the pickle asks for {name}.*refused"):
         read_pickle(pickled(Runs(function, argument)))
     assert not trace.exists()
+
+
+class Named:
+    """Its pickle asks for something of a long name."""
+
+    def __reduce__(self):
+        return (Named, ())
+
+
+def test_long_names_are_cut(pickled):
+    name = "n" * 5000
+    content = pickle.dumps(Named(), 0).replace(b"Named", name.encode())
+    path = pickled(None)
+    path.write_bytes(content)
+    with pytest.raises(InputError, match="the pickle asks for") as caught:
+        read_pickle(path)
+    assert len(str(caught.value)) < 300
+
+
+@pytest.mark.parametrize(
+    "value", ["x" * 5000, 10**5000, ("e", ("r",) * 5000)], ids=["text", "number", "tuple"]
+)
+def test_what_messages_quote_is_cut(value):
+    assert len(abridged(value)) <= 80
+
+
+def test_what_messages_quote_may_be_nested_deeply():
+    value = ()
+    for _ in range(100_000):
+        value = (value,)
+    assert abridged(value) == "<a huge tuple>"
+    assert abridged("a'b") == '"a\'b"'
 
 
 def test_a_number_of_numpy_is_refused_in_words(pickled):

@@ -1,6 +1,9 @@
 """Queries as text and as SPARQL, the latter answered by a small evaluator of its own."""
 
 import re
+import subprocess
+import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -195,7 +198,7 @@ def test_long_chains_have_the_groundings_of_a_chain_of_six(shape, expected):
     assert sparql_answers(formula, values, chain) == ends
 
 
-def test_queries_of_a_set_are_printed(tmp_path, capsys):
+def write_queries_of_toy(tmp_path):
     folder = tmp_path / "graphs" / "toy"
     folder.mkdir(parents=True)
     write_small_graph(folder, [(0, 0, 3), (3, 2, 4)])
@@ -206,7 +209,11 @@ def test_queries_of_a_set_are_printed(tmp_path, capsys):
     shapes = {"2p": Queries(ids, anchors, relations)}
     metadata = describe_queries(graph, "train", {"2p": SHAPES["2p"]}, ids)
     write_queries(tmp_path / "queries" / "toy-train" / "a.parquet", shapes, metadata, "sampled")
-    arguments = ["toy-train", "--graph", "toy", "--results", str(tmp_path)]
+    return ids, ["toy-train", "--graph", "toy", "--results", str(tmp_path)]
+
+
+def test_queries_of_a_set_are_printed(tmp_path, capsys):
+    ids, arguments = write_queries_of_toy(tmp_path)
     assert print_queries.main(arguments) == 0
     assert capsys.readouterr().out.splitlines() == [
         f'# 2p {ids[0]} "+likes"("entity 0",e1)&"+knows"(e1,f)',
@@ -220,3 +227,50 @@ def test_queries_of_a_set_are_printed(tmp_path, capsys):
     )
     assert print_queries.main(["none", "--graph", "toy", "--results", str(tmp_path)]) == 1
     assert "none: no queries; run the workflow" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        (["--shape", "nosuch"], "unknown shape nosuch"),
+        (["--limit", "-3"], "'-3' is no number of queries"),
+        (["--graph", "nosuch"], "nosuch: no graph; run the workflow"),
+        (["--prefix", "a b>{"], "'a b>{' starts no IRI"),
+        (["--prefix", "no-scheme"], "'no-scheme' starts no IRI"),
+        (["--prefix", "x:`"], "starts no IRI"),
+    ],
+)
+def test_what_cannot_be_printed_is_told_in_one_line(tmp_path, capsys, changes, words):
+    arguments = [*write_queries_of_toy(tmp_path)[1], "--form", "sparql", *changes]
+    try:
+        code = print_queries.main(arguments)
+    except SystemExit as end:
+        code = end.code
+    captured = capsys.readouterr()
+    assert code
+    assert captured.out == ""
+    assert words in captured.err.splitlines()[-1]
+
+
+def test_missing_labels_are_told(tmp_path, capsys):
+    _, arguments = write_queries_of_toy(tmp_path)
+    (tmp_path / "graphs/toy/entities.tsv").unlink()
+    assert print_queries.main(arguments) == 1
+    captured = capsys.readouterr()
+    assert "entities.tsv" in captured.err
+    assert captured.err.count("\n") == 1
+
+
+def test_a_reader_that_has_enough_ends_the_printing(tmp_path):
+    _, arguments = write_queries_of_toy(tmp_path)
+    script = Path(print_queries.__file__)
+    process = subprocess.Popen(
+        [sys.executable, script, *arguments],
+        cwd=script.parent,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
+    process.stdout.close()
+    assert process.stderr.read() == b""
+    process.stderr.close()
+    process.wait(60)

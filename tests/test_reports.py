@@ -346,6 +346,30 @@ def test_the_page_names_shapes_of_which_queries_are_missing(made):
     assert "pni on toy-test (6 of 7)" in text
 
 
+def test_published_queries_are_imported_and_not_sampled(tmp_path):
+    given = write_run(tmp_path)
+    sampled = [name for name in given["query_sets"] if name != "toy-test"]
+    entry = given["query_sets"]["toy-test"]
+    del entry["sampling"]
+    entry["published"] = {"layout": "beta-e", "files": {}, "counts": {}, "on_bad_shape": "skip"}
+    assemble_report(**given)
+    text = given["path_to_report"].read_text()
+    n_shapes = len(given["run"]["shapes"])
+    assert f"toy-test: imported {6 * n_shapes} of {6 * n_shapes + 1} expected." in text
+    assert "pni on toy-test (6 of 7)" not in text
+    assert ("<h3>Sampling</h3>" in text) == bool(sampled)
+    assert "were not drawn" not in text.split("Published results")[0] or sampled
+
+
+def test_numbers_of_one_are_in_the_singular(tmp_path):
+    run = configuration() | {"query_sets": ["toy-test"], "models": ["oracle"]}
+    given = write_run(tmp_path, run)
+    assemble_report(**given)
+    text = given["path_to_report"].read_text()
+    assert "1 query set · 1 model ·" in text
+    assert "How well does 1 model answer" in text
+
+
 def test_a_name_that_looks_like_markup_is_shown_as_text(tmp_path):
     given = write_run(tmp_path)
     given["query_sets"]["toy-test"]["sampling"]["draw"] = "<b>&"

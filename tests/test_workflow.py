@@ -19,8 +19,12 @@ SOURCES = ("Snakefile", "workflow", "scripts", "config", "profiles", "envs", "te
 TOY = ROOT / "tests" / "toy"
 MODELS = ("oracle", "traversal", "popularity", "random", "constant")
 # On the two shards of the toy run, and on those of the query set that its rules are tuned on.
-PER_MODEL = {"rank_answers": 4, "score_answers": 1, "evaluate_sets": 1}
-ALL_MODELS = {"rank_answers": 20, "score_answers": 5, "evaluate_sets": 5, "assemble_report": 1}
+PER_MODEL = {"rank_answers": 2, "score_answers": 1, "evaluate_sets": 1, "estimate_intervals": 1}
+OF_RUN = {"compare_models": 1, "assemble_report": 1}
+ALL_MODELS = {
+    **{"rank_answers": 10, "score_answers": 5, "evaluate_sets": 5, "estimate_intervals": 5},
+    **OF_RUN,
+}
 
 
 def clone(target: Path, copy=shutil.copyfile) -> Path:
@@ -94,10 +98,10 @@ def finished(tmp_path_factory) -> Path:
     rest = done(folder, PYTHONHASHSEED="0")
     assert first == {"download_graph": 1, "build_graph": 1, "sample_queries": 1}
     assert rest == {
-        "sample_queries": 3,
-        "split_answers": 4,
-        "predict_oracle": 4,
-        "predict_answers": 16,
+        "sample_queries": 1,
+        "split_answers": 2,
+        "predict_oracle": 2,
+        "predict_answers": 8,
         "audit_queries": 1,
         **ALL_MODELS,
     }
@@ -137,8 +141,17 @@ def test_a_run_makes_its_report(finished):
     assert any(name.startswith("runs/toy/tables/") for name in names)
     assert {f"scores/toy-test/{model}.parquet" for model in MODELS} <= names.keys()
     assert {f"sets/toy-test/{model}/sets.parquet" for model in MODELS} <= names.keys()
-    assert "sets/toy-valid/oracle/sets.parquet" not in names
-    assert {"queries/toy-valid/part-1.parquet", "answers/toy-valid/part-2.parquet"} <= names.keys()
+    assert not any("toy-valid" in name for name in names)
+
+
+def test_query_sets_for_tuning_are_made_when_asked_for(finished):
+    assert planned(finished, "tuning") == {"sample_queries": 2, "split_answers": 2, "tuning": 1}
+
+
+def test_rules_that_are_tuned_run_the_models_on_the_partner(finished):
+    counts = planned(finished, "--config", "sets=[tuned@macro]")
+    assert (counts["predict_answers"], counts["rank_answers"]) == (8, 10)
+    assert counts["evaluate_sets"] == len(MODELS)
 
 
 def test_nothing_half_written_stays(finished):
@@ -158,6 +171,8 @@ def test_every_job_has_a_log(finished):
         "rank_answers",
         "score_answers",
         "evaluate_sets",
+        "estimate_intervals",
+        "compare_models",
         "audit_queries",
         "assemble_report",
     }
@@ -201,12 +216,12 @@ def test_a_fresh_clone_with_restored_results_reruns_nothing(finished, tmp_path, 
         ("scripts/clqa/figures.py", {"assemble_report": 1}),
         (
             "scripts/clqa/averages.py",
-            {"score_answers": 5, "evaluate_sets": 5, "assemble_report": 1},
+            {name: count for name, count in ALL_MODELS.items() if name != "rank_answers"},
         ),
         ("scripts/clqa/cardinalities.py", {"evaluate_sets": 5, "assemble_report": 1}),
         ("scripts/clqa/ranks.py", ALL_MODELS),
-        ("scripts/models/popularity.py", {"predict_answers": 4, **PER_MODEL, "assemble_report": 1}),
-        ("scripts/models/oracle.py", {"predict_oracle": 4, **PER_MODEL, "assemble_report": 1}),
+        ("scripts/models/popularity.py", {"predict_answers": 2, **PER_MODEL, **OF_RUN}),
+        ("scripts/models/oracle.py", {"predict_oracle": 2, **PER_MODEL, "assemble_report": 1}),
     ],
 )
 def test_an_edited_module_reruns_the_stages_that_import_it(folder, module, expected):
@@ -227,15 +242,13 @@ def test_an_edited_metric_is_computed_anew_from_kept_ranks(folder):
 def test_a_changed_formula_reruns_its_shard_only(folder):
     edit(folder / "config/shapes.yaml", "2in: r1(s1,f)&!r2(s2,f)", "2in: r2(s2,f)&!r1(s1,f)")
     assert planned(folder) == {
-        "sample_queries": 2,
-        "split_answers": 2,
+        "sample_queries": 1,
+        "split_answers": 1,
         "audit_queries": 1,
-        "predict_oracle": 2,
-        "predict_answers": 8,
-        "rank_answers": 10,
-        "score_answers": 5,
-        "evaluate_sets": 5,
-        "assemble_report": 1,
+        "predict_oracle": 1,
+        "predict_answers": 4,
+        **ALL_MODELS,
+        "rank_answers": 5,
     }
 
 
@@ -248,7 +261,7 @@ def test_a_changed_file_of_a_local_graph_rebuilds_it(folder):
 @pytest.mark.parametrize(
     ("setting", "reruns", "keeps"),
     [
-        ("seed=1", {"sample_queries": 4, "predict_answers": 16}, {"build_graph"}),
+        ("seed=1", {"sample_queries": 2, "predict_answers": 8}, {"build_graph"}),
         ("ties=[pessimistic]", {"score_answers": 5, "assemble_report": 1}, {"rank_answers"}),
         ("metrics=[mrr]", {"score_answers": 5, "assemble_report": 1}, {"rank_answers"}),
         ("models=[constant]", {"assemble_report": 1}, {"score_answers"}),

@@ -65,6 +65,15 @@ def answers_hash(paths: Iterable[str | os.PathLike]) -> str:
     return set_hash(name for table in tables for name in table["query_id"].to_pylist())
 
 
+def shape_hashes(path: str | os.PathLike) -> dict[str, str]:
+    """Hash of the queries of each shape whose answers a shard has."""
+    table, metadata = read_table(path, ANSWERS, columns=["query_id", "shape"])
+    names: dict[str, list[str]] = {shape: [] for shape in metadata["formulas"]}
+    for name, shape in zip(*(table[key].to_pylist() for key in table.column_names), strict=True):
+        names.setdefault(shape, []).append(name)
+    return {shape: set_hash(ids) for shape, ids in names.items()}
+
+
 def size_summary(lengths: np.ndarray) -> dict:
     """The largest set, how many queries have one as large, and the mean; None of no queries."""
     if not len(lengths):
@@ -77,9 +86,14 @@ def size_summary(lengths: np.ndarray) -> dict:
     }
 
 
-def implied_cap(lengths: np.ndarray) -> int | None:
-    """The bound on the size of a set that queries seem to have been chosen by, if any."""
+def implied_cap(lengths: np.ndarray, n_entities: int) -> int | None:
+    """The bound on the size of a set that queries seem to have been chosen by, if any.
+
+    Where the largest set has more than half of the entities, the graph itself is the bound.
+    """
     largest = int(lengths.max(initial=0))
+    if largest > n_entities / 2:
+        return None
     sizes = np.arange(largest - largest // 10, largest + 1)
     if len(sizes) < _FEWEST_SIZES or np.isin(sizes, lengths).mean() < 0.5:
         return None

@@ -1,32 +1,24 @@
 """What audits of query sets found, as tables and sentences for a report."""
 
-import json
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from pathlib import Path
 from typing import NamedTuple
 
 from clqa.answer_sizes import SETS
-from clqa.errors import InputError
+from clqa.audit_forms import DEGENERATE, NOTABLE, fault
+from clqa.errors import damaged
+from clqa.files import read_json
 from clqa.inventories import Inventory, readable, without_zeros
 from clqa.roundings import points
 
-# Columns of the tables: what is counted, under its name in an audit.
+RULE = "audit_queries"
+# Columns of the tables, beside `DEGENERATE`: what is counted, under its name in an audit.
 DIFFERENT = (
     "queries_with_missing_answers",
     "queries_with_extra_answers",
     "retracted_answers_counted_as_easy",
     "retracted_answers_left_out_of_easy",
     "queries_of_another_reading",
-)
-DEGENERATE = (
-    "duplicate_branches",
-    "same_query_again",
-    "round_trips_in_a_chain",
-    "round_trips",
-    "idle_negations",
-    "without_easy_answers",
-    "without_hard_answers",
 )
 REDUCTIONS = ("queries", "shape", "set", "stratum", "n_answers", "share")
 SHOWN = 4  # ways to find an answer that are spelt out for a shape
@@ -54,22 +46,43 @@ class AuditView(NamedTuple):
     reductions: Inventory
 
 
-def read_audit(path: str | os.PathLike) -> dict:
-    """What `audit_queries` wrote.
+def read_audit(path: str | os.PathLike, expected: Mapping[str, object]) -> dict:
+    """What `audit_queries` wrote of a query set.
+
+    Parameters
+    ----------
+    expected : dict
+        The `name` of the query set, its `split`, its hash (`query_set`) and the names of its
+        `shapes`, in any order.
 
     Raises
     ------
     InputError
-        If the file is missing or cut short.
+        If the file is missing, damaged, or the audit of something else.
     """
-    try:
-        return json.loads(Path(path).read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        raise InputError(f"{path}: not readable as JSON ({error}); make it again") from error
+    audit = read_json(path)
+    wrong = fault(audit)
+    if wrong is not None:
+        raise damaged(path, f"not an audit ({wrong})", RULE)
+    found = {**audit, "shapes": {*audit["shapes"], *audit["skipped"]}}
+    for key, value in {**expected, "shapes": set(expected["shapes"])}.items():
+        if found[key] != value:
+            what = f"not the audit of {expected['name']}, by its {key.replace('_', ' ')}"
+            raise damaged(path, what, RULE)
+    return audit
 
 
-def audit_view(audit: dict, shapes: Sequence[str]) -> AuditView:
-    """What a report says of a query set; `shapes` gives the order."""
+def audit_view(
+    audit: dict, shapes: Sequence[str], sampling: Mapping[str, object] | None = None
+) -> AuditView:
+    """What a report says of a query set.
+
+    Parameters
+    ----------
+    shapes : names in the order wanted
+    sampling : dict, optional
+        The settings by which the queries were drawn; None for published ones.
+    """
     found = {shape: audit["shapes"][shape] for shape in shapes if shape in audit["shapes"]}
     warnings = [f"{shape} was skipped: {why}" for shape, why in sorted(audit["skipped"].items())]
     rows = [(shape, *_counts(one)) for shape, one in found.items()]
@@ -85,7 +98,7 @@ def audit_view(audit: dict, shapes: Sequence[str]) -> AuditView:
     return AuditView(
         verdict=_verdict(audit),
         warnings=warnings,
-        remarks=list(_remarks(audit, table)),
+        remarks=[*_remarks(audit, table), *_remarks_on_answers(found), *_bounds(audit, sampling)],
         examples=list(_examples(found)),
         different=different and readable(different),
         degenerate=readable(without_zeros(degenerate, keep=2)),
@@ -123,13 +136,43 @@ def _remarks(audit: dict, table: list[dict]) -> Iterator[str]:
             f"The published easy answers hold {n_retracted:,} retracted ones, which are no answers "
             "on the full graph; so have BetaE's files, and the filter observed-and-full."
         )
-    for name in SETS:
-        cap = audit["caps"][name]
+
+
+def _remarks_on_answers(found: Mapping[str, dict]) -> Iterator[str]:
+    n_without = sum(one["degenerate"]["without_easy_answers"] for one in found.values())
+    if n_without:
+        yield (
+            f"{_number(n_without, 'query has', 'queries have')} no easy answer: the observed graph "
+            "alone gives nothing."
+        )
+    strange = sum(one.get("hard_answers_that_are_no_candidates", 0) for one in found.values())
+    if strange:
+        yield (
+            f"{_number(strange, 'hard answer is no candidate', 'hard answers are no candidates')} "
+            "of the split, since no observed triple holds the entity: they are ranked among the "
+            "candidates all the same."
+        )
+
+
+def _bounds(audit: dict, sampling: Mapping[str, object] | None) -> Iterator[str]:
+    """Bounds on the numbers of answers: those of the sampling, or what a release looks like."""
+    if sampling is not None:
+        bounds = {name: sampling.get(f"max_{name}") for name in ("hard", "easy", "retracted")}
+        kept = [f"{bound:,} {name}" for name, bound in bounds.items() if bound is not None]
+        if kept:
+            yield f"Queries with more than {' or '.join(kept)} answers were not drawn."
+        else:
+            yield "Queries were drawn whatever the number of their answers."
+    for name, cap in audit.get("caps", {}).items():
         if cap is not None:
             yield (
                 f"No query has more than {cap:,} {name} answers, while numbers up to that are "
                 "common: queries with more seem to have been left out."
             )
+
+
+def _number(count: int, one: str, several: str) -> str:
+    return f"{count:,} {one if count == 1 else several}"
 
 
 def _examples(found: Mapping[str, dict]) -> Iterator[str]:
@@ -174,9 +217,16 @@ def _share(count: int, total: int) -> str:
 def audit_table(audits: Mapping[str, dict], shapes: Sequence[str]) -> Inventory:
     """The counts of all audits, a row per query set and shape."""
     largest = [f"largest_{name}" for name in SETS]
-    columns = ("queries", "shape", "n_queries", "differing", *DIFFERENT, *DEGENERATE, *largest)
+    counts = ("n_queries", "differing", *DIFFERENT, *DEGENERATE)
+    columns = ("queries", "shape", *counts, *NOTABLE, *largest)
     rows = [
-        (name, shape, *_counts(one), *(one["sizes"][of]["largest"] for of in SETS))
+        (
+            name,
+            shape,
+            *_counts(one),
+            *(one["degenerate"][of] for of in NOTABLE),
+            *(one["sizes"][of]["largest"] for of in SETS),
+        )
         for name, audit in audits.items()
         for shape, one in _in_order(audit, shapes)
     ]

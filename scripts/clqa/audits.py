@@ -10,7 +10,7 @@ from clqa.answer_sizes import size_summary
 from clqa.answers import SplitAnswers, answer_sets, split_answers
 from clqa.degeneracies import degenerate_counts
 from clqa.formulas import Formula, symbols
-from clqa.graphs import Graph
+from clqa.graphs import Graph, candidates
 from clqa.plans import plan
 from clqa.published_sets import SETS
 from clqa.query_sets import Answers, Queries
@@ -84,6 +84,9 @@ def audit_shape(
         "sizes": {name: size_summary(rows.lengths()) for name, rows in own.items()},
         "reductions": reduction_counts(formula, found),
     }
+    if ground.graph.restricted:
+        strange = ~np.isin(found.hard.values, candidates(ground.graph, ground.split))
+        findings["hard_answers_that_are_no_candidates"] = int(strange.sum())
     if published is not None:
         findings |= _comparison(ground, formula, queries, own, published)
     return findings

@@ -15,7 +15,7 @@ from typing import NamedTuple
 import jsonschema
 import yaml
 
-from clqa.errors import InputError
+from clqa.errors import InputError, abridged
 
 TYPES = {
     "string": "text",
@@ -193,8 +193,8 @@ def unknown_name(kind: str, name: object, known: Iterable) -> str:
 
 
 def _shown(value: object) -> str:
-    text = value if isinstance(value, str) and value.isidentifier() else repr(value)
-    return text if len(text) <= 80 else text[:77] + "..."
+    is_name = isinstance(value, str) and value.isidentifier() and len(value) <= 80
+    return value if is_name else abridged(value)
 
 
 def resolved(schema: dict, root: dict) -> dict:

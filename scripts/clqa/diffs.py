@@ -172,11 +172,17 @@ def _compare_rows(
     diff["rows"] += len(old.rows.keys() | new.rows.keys())
     for key in sorted(old.rows.keys() & new.rows.keys()):
         rows = _named(old, old.rows[key]), _named(new, new.rows[key])
+        named = dict(zip(old.keys, key, strict=True))
+        for kind, row, other in (("removed", *rows), ("added", *reversed(rows))):
+            values = {column: row[column] for column in row if column not in other and row[column]}
+            if values:
+                values = {column: plain_value(text) for column, text in values.items()}
+                diff[kind].append({**where, "key": named, "values": values})
         for column, before, after in differing_cells(*rows, diff["atol"]):
             diff["changed"].append(
                 {
                     **where,
-                    "key": dict(zip(old.keys, key, strict=True)),
+                    "key": named,
                     "column": column,
                     "old": plain_value(before),
                     "new": plain_value(after),

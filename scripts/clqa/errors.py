@@ -20,6 +20,15 @@ def placed(place: object) -> Iterator[None]:
         raise InputError(f"{place}: nested too deeply; write it with fewer brackets") from None
 
 
+def abridged(value: object, most: int = 80) -> str:
+    """The value as code writes it, cut so that a message that quotes it stays a short line."""
+    try:
+        text = repr(value)
+    except (RecursionError, ValueError):  # nested too deeply, or a number of thousands of digits
+        text = f"<a huge {type(value).__name__}>"
+    return text if len(text) <= most else text[: most - 1] + "…"
+
+
 def damaged(path: str | os.PathLike, what: object, rule: str) -> InputError:
     """The error for a result file that is not what its rule has made; `what` becomes one line."""
     reason = " ".join(str(what).split())

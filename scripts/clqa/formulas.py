@@ -45,6 +45,7 @@ _TOKEN = re.compile(r"\s*(?:([A-Za-z]\w*|\d+)|(&&?|∧)|(\|\|?|∨)|([!~¬])|([(
 _SIGNS = {2: "&", 3: "|", 4: "!"}
 _TERM = re.compile(r"(s\d+|e\d*|f\d*|\d+)")
 _RELATION = re.compile(r"(r\d+|\d+)")
+_DEEPEST = 50
 
 
 def parse(text: str) -> Formula:
@@ -53,9 +54,11 @@ def parse(text: str) -> Formula:
     Raises
     ------
     InputError
-        If the text is not a formula; the message quotes it and names the place.
+        If the text is not a formula, or one that is nested too deeply; the message quotes it and
+        names the place.
     """
     tokens = _tokens(text)
+    _check_depth(text, tokens)
     formula, rest = _parse_or(text, tokens)
     if rest[0][0]:
         raise _expected("'&', '|' or the end", text, rest)
@@ -73,6 +76,26 @@ def _tokens(text: str) -> list[tuple[str, int]]:
         tokens.append((token, match.start(match.lastindex)))
         place = match.end()
     return [*tokens, ("", len(text))]
+
+
+def _check_depth(text: str, tokens: list[tuple[str, int]]) -> None:
+    """Refuse more brackets and negations in each other than any shape needs."""
+    ends = [0]  # for each open bracket, how deep its end leads back
+    depth = 0
+    for token, place in tokens:
+        if token in ("!", "("):
+            depth += 1
+        if token == "(":
+            ends.append(depth - 1)
+        elif token == ")" and len(ends) > 1:
+            depth = ends.pop()
+        elif token in ("&", "|"):
+            depth = ends[-1] + (len(ends) > 1)
+        if depth > _DEEPEST:
+            raise InputError(
+                f"formula '{text[:40]}…', column {place + 1}: more than {_DEEPEST} brackets and "
+                "negations in each other; write it with fewer"
+            )
 
 
 def _expected(what: str, text: str, tokens: list[tuple[str, int]]) -> InputError:

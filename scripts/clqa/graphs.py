@@ -93,12 +93,23 @@ def make_graph(
 def candidates(graph: Graph, split: str) -> np.ndarray | None:
     """Entities that compete for the answers of a split, ascending; None where all do.
 
-    Those of its observed graph, or of its full graph where nothing is observed.
+    Those of its observed graph, or of its full graph where no part is observed.
+
+    Raises
+    ------
+    InputError
+        If no entity would compete, and any answer would be ranked first.
     """
     if not graph.restricted:
         return None
     parts = graph.observed[split] or graph.full(split)
-    return np.unique(np.concatenate([graph.triples[part][:, [0, 2]].ravel() for part in parts]))
+    found = np.unique(np.concatenate([graph.triples[part][:, [0, 2]].ravel() for part in parts]))
+    if not len(found):
+        raise InputError(
+            f"candidates: observed, but {' and '.join(parts)} hold no triples: no entity would "
+            f"compete with the answers of the split {split}; give triples or set candidates: all"
+        )
+    return found
 
 
 def _check_ids(split: str, rows: np.ndarray, n_entities: int, n_relations: int) -> None:

@@ -2,16 +2,19 @@
 
 import os
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import NamedTuple
 
+from clqa.answer_sizes import shape_hashes
 from clqa.errors import damaged
 from clqa.files import read_json
 from clqa.graphs import SPLITS
 
 # Digits of a hash that a reader sees.
 SHORT = 12
+_TEXTS = {"hash": str, "vocabulary": str, "licence": str | None}
 _HASH = re.compile("[0-9a-f]{64}")
+SAMPLING_RULES = "sample_queries or import_queries"
 SAMPLING_COLUMNS = ("requested", "accepted", "short", "tries")
 
 
@@ -41,7 +44,12 @@ def graph_table(paths: Mapping[str, str | os.PathLike]) -> Inventory:
     for graph in sorted(paths):
         try:
             summary = read_json(paths[graph])
-            rows.append((graph, *(fact(summary) for fact in columns.values())))
+            facts = {name: fact(summary) for name, fact in columns.items()}
+            for name, value in facts.items():
+                kind = _TEXTS.get(name, int | None if name.startswith("triples") else int)
+                if not isinstance(value, kind):
+                    raise TypeError(f"{name} is {value!r:.40}")
+            rows.append((graph, *facts.values()))
         except (KeyError, TypeError, AttributeError) as error:
             raise damaged(
                 paths[graph], f"no summary of a graph ({error})", "build_graph"
@@ -92,15 +100,38 @@ def sampling_table(
     return Inventory(("queries", "shape", *SAMPLING_COLUMNS, *reasons, *skipped), rows)
 
 
+def check_samplings(
+    paths: Mapping[tuple[str, str], str | os.PathLike],
+    paths_to_answers: Mapping[tuple[str, str], str | os.PathLike],
+) -> None:
+    """Raise `InputError` unless each report of a sampling is that of the answers' queries."""
+    for shard, path in paths.items():
+        found = {shape: about["queries"] for shape, about in _sampling(path).items()}
+        expected = shape_hashes(paths_to_answers[shard])
+        if found != expected:
+            both = sorted({*found, *expected})
+            shapes = [name for name in both if found.get(name) != expected.get(name)]
+            what = f"not of the queries of {paths_to_answers[shard]} ({', '.join(shapes)})"
+            raise damaged(path, what, SAMPLING_RULES)
+
+
 def _sampling(path: str | os.PathLike) -> dict[str, dict]:
     """The report of a sampling, by shape."""
     report = read_json(path)
     for shape, found in report.items():
-        whole = isinstance(found, dict) and isinstance(found.get("rejections"), dict)
-        if not whole or not all(isinstance(found.get(key), int) for key in SAMPLING_COLUMNS):
-            what = f"{shape}: expected the numbers {', '.join(SAMPLING_COLUMNS)} and rejections"
-            raise damaged(path, what, "sample_queries or import_queries")
+        if not _is_report(found):
+            names = ", ".join(SAMPLING_COLUMNS)
+            what = f"{shape}: expected the numbers {names} and rejections, and a hash of queries"
+            raise damaged(path, what, SAMPLING_RULES)
     return report
+
+
+def _is_report(found: object) -> bool:
+    if not isinstance(found, dict) or not isinstance(found.get("rejections"), dict):
+        return False
+    numbers = [found.get(key) for key in SAMPLING_COLUMNS] + [*found["rejections"].values()]
+    texts = found.get("queries"), found.get("skipped", "")
+    return all(type(one) is int for one in numbers) and all(type(one) is str for one in texts)
 
 
 def readable(table: Inventory) -> Inventory:
@@ -127,3 +158,26 @@ def shortfalls(sampling: Inventory) -> list[dict]:
     """Rows of shapes of which fewer queries were found than asked for."""
     rows = (dict(zip(sampling.columns, row, strict=True)) for row in sampling.rows)
     return [row for row in rows if row["short"]]
+
+
+def by_origin(sampling: Inventory, published: Collection[str]) -> tuple[Inventory, Inventory]:
+    """The rows of sampled query sets, and those of published ones under headings of their own."""
+    columns = sampling.columns
+    places = [columns.index(name) for name in ("queries", "shape", "requested", "accepted")]
+    names = ("queries", "shape", "expected", "imported")
+    if "skipped" in columns:
+        places, names = [*places, columns.index("skipped")], (*names, "skipped")
+    theirs = [tuple(row[i] for i in places) for row in sampling.rows if row[0] in published]
+    kept = [i for i in range(len(columns)) if columns[i] != "skipped"]
+    ours = [tuple(row[i] for i in kept) for row in sampling.rows if row[0] not in published]
+    return Inventory(tuple(columns[i] for i in kept), ours), Inventory(names, theirs)
+
+
+def totals(table: Inventory, columns: Iterable[str]) -> dict[str, tuple[int, ...]]:
+    """Sums of columns over the rows of each query set."""
+    places = [table.columns.index(name) for name in columns]
+    sums: dict[str, tuple[int, ...]] = {}
+    for row in table.rows:
+        before = sums.get(row[0], (0,) * len(places))
+        sums[row[0]] = tuple(a + row[i] for a, i in zip(before, places, strict=True))
+    return sums

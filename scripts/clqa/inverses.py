@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from clqa.errors import InputError
+from clqa.errors import InputError, abridged
 from clqa.numberings import Numbered
 from clqa.triples import is_among, triple_keys
 from clqa.vocabularies import label_array, taken
@@ -57,7 +57,7 @@ def with_inverses(numbered: Numbered, rule: str) -> Directed:
     paired = named_inverses(labels)
     if rule == "stored":
         return _stored(numbered, labels, paired)
-    _refuse_doubling(numbered, labels, paired)
+    _refuse_doubling(numbered, labels)
     triples, inverse = added(numbered.triples, none)
     relations = label_array(labels + [label + ADDED for label in labels])
     return Directed(triples, relations, inverse, np.arange(len(inverse)) < len(labels))
@@ -96,19 +96,25 @@ def _stored(numbered: Numbered, labels: list[str], paired: np.ndarray | None) ->
     return Directed(numbered.triples, numbered.relations, inverse, paired[:, 1] == 1)
 
 
-def _refuse_doubling(numbered: Numbered, labels: list[str], paired: np.ndarray | None) -> None:
-    present = set(labels) & {label + ADDED for label in labels}
-    if present:
-        raise InputError(
-            f"inverses: add, but there is a relation {min(present)!r} already; set inverses: stored"
-        )
-    if paired is not None and not first_unmatched(
-        numbered.triples, paired[:, 0], len(numbered.entities)
-    ):
-        raise InputError(
-            f"inverses: add, but every relation has its inverse already ({', '.join(labels[:2])}, "
-            "…); set inverses: stored"
-        )
+def _refuse_doubling(numbered: Numbered, labels: list[str]) -> None:
+    """Raise where a relation has its inverse already, by their names and, in train, the triples."""
+    train = numbered.triples["train"]
+    for way, pairs in _named_pairs(labels).items():
+        for forward, backward in pairs:
+            if way == ADDED or _is_turned(train, forward, backward):
+                raise InputError(
+                    f"inverses: add, but {abridged(labels[forward])} has its inverse "
+                    f"{abridged(labels[backward])} already; set inverses: stored, or leave out "
+                    "the relations that are inverses"
+                )
+
+
+def _is_turned(rows: np.ndarray, forward: int, backward: int) -> bool:
+    """Whether some triples have these relations, and those of one are those of the other turned."""
+    one, other = (
+        {*map(tuple, rows[rows[:, 1] == r][:, [0, 2]].tolist())} for r in (forward, backward)
+    )
+    return bool(one) and {(tail, head) for head, tail in one} == other
 
 
 def named_inverses(labels: list[str]) -> np.ndarray | None:
@@ -122,12 +128,7 @@ def named_inverses(labels: list[str]) -> np.ndarray | None:
     (n_relations, 2) int32 or None
         Column 0 is the inverse, column 1 tells forward relations (1) from their inverses (0).
     """
-    ids = {label: number for number, label in enumerate(labels)}
-    ways = [[(label, "-" + label[1:]) for label in labels if label.startswith("+")]]
-    for end in SUFFIXES:
-        ways.append([(label.removesuffix(end), label) for label in labels if label.endswith(end)])
-    for pairs in ways:
-        known = [(ids[a], ids[b]) for a, b in pairs if a in ids and b in ids]
+    for known in _named_pairs(labels).values():
         members = {number for pair in known for number in pair}
         if labels and len(members) == len(labels) == 2 * len(known):
             paired = np.zeros((len(labels), 2), np.int32)
@@ -136,6 +137,18 @@ def named_inverses(labels: list[str]) -> np.ndarray | None:
             paired[forward, 1] = 1
             return paired
     return None
+
+
+def _named_pairs(labels: list[str]) -> dict[str, list[tuple[int, int]]]:
+    """For each marking of inverses, by its prefix or suffix, the ids of the pairs it tells."""
+    ids = {label: number for number, label in enumerate(labels)}
+    ways = {"-": [(label, "-" + label[1:]) for label in labels if label.startswith("+")]}
+    for end in SUFFIXES:
+        ways[end] = [(label.removesuffix(end), label) for label in labels if label.endswith(end)]
+    return {
+        way: [(ids[a], ids[b]) for a, b in pairs if a in ids and b in ids]
+        for way, pairs in ways.items()
+    }
 
 
 def first_unmatched(

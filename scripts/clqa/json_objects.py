@@ -4,7 +4,11 @@ import json
 from pathlib import Path
 
 from clqa.archives import check_form
-from clqa.errors import InputError
+from clqa.errors import InputError, abridged
+
+
+class DoubleKeyError(ValueError):
+    """A key is in a JSON object twice."""
 
 
 def read_object(path: Path, name: str) -> dict:
@@ -17,7 +21,7 @@ def read_object(path: Path, name: str) -> dict:
     """
     check_form(path, name, refuse_web_page=True)
     try:
-        content = json.loads(path.read_bytes(), object_pairs_hook=_unique)
+        content = json.loads(path.read_bytes(), object_pairs_hook=unique)
     except (ValueError, RecursionError) as error:
         reason = " ".join(str(error).split())
         raise InputError(f"{name}: cut short, damaged, or not JSON ({reason})") from None
@@ -26,10 +30,11 @@ def read_object(path: Path, name: str) -> dict:
     return content
 
 
-def _unique(pairs: list[tuple[str, object]]) -> dict:
+def unique(pairs: list[tuple[str, object]]) -> dict:
+    """The object of these pairs, for `json.loads`; a key that is there twice is refused."""
     content = dict(pairs)
     if len(content) < len(pairs):
         keys = [key for key, _ in pairs]
         double = next(key for key in keys if keys.count(key) > 1)
-        raise ValueError(f"the key {double!r} is there twice")
+        raise DoubleKeyError(f"the key {abridged(double)} is there twice")
     return content

@@ -65,12 +65,11 @@ def _lines(path: Path) -> list[str]:
 
 def differing_cells(
     old: dict[str, str], new: dict[str, str], atol: float
-) -> Iterator[tuple[str, str | None, str | None]]:
-    """Column, old and new text of each cell in which two rows differ; None where there is none."""
-    for column in [*old, *(column for column in new if column not in old)]:
-        texts = old.get(column), new.get(column)
-        if not same(*texts, atol):
-            yield column, *texts
+) -> Iterator[tuple[str, str, str]]:
+    """Column, old and new text of each cell that both rows have and in which they differ."""
+    for column in old:
+        if column in new and not same(old[column], new[column], atol):
+            yield column, old[column], new[column]
 
 
 def same(old: str | None, new: str | None, atol: float) -> bool:

@@ -2,6 +2,7 @@
 
 from clqa.roundings import points
 
+CELLS = 4  # cells shown of a row of a table
 MOST = 40  # entries shown of one kind; the JSON form has them all
 
 
@@ -67,7 +68,11 @@ def _name(entry: dict) -> str:
 
 
 def _one_sided(entry: dict) -> str:
-    key, value = entry.get("key", {}), entry.get("values", {}).get("value")
+    key, values = entry.get("key", {}), entry.get("values", {})
+    if entry.get("table", "metrics.tsv") != "metrics.tsv" and values:
+        cells = [f"{column} {value}" for column, value in values.items()]
+        return f"{_name(entry)}: {', '.join(cells[:CELLS])}{' ...' * (len(cells) > CELLS)}"
+    value = values.get("value")
     facts = [
         f"{part} {key[part]}" for part in ("graph", "split", "inference_graph") if key.get(part)
     ]

@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from clqa.errors import InputError
+from clqa.errors import InputError, abridged
 from clqa.triples import Fields
 from clqa.vocabularies import ORDERS, given_ids, ids_of_terms, label_array, numbers_of, taken
 
@@ -164,7 +164,8 @@ def _check_looked_up(fields: Fields, triples, dictionaries, kind: str, names) ->
                 f"an id from 0 to {len(labels) - 1}" if kind == "ids" else "one of its labels"
             )
             raise InputError(
-                f"{names[split]}:{line + 1}: {term!r} is not in {names[role]}; expected {expected}"
+                f"{names[split]}:{line + 1}: {abridged(term)} is not in {names[role]}; "
+                f"expected {expected}"
             )
 
 

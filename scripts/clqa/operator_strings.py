@@ -15,6 +15,7 @@ from clqa.errors import InputError
 from clqa.formulas import And, Atom, Formula, Not, Or, joined
 
 _TOKEN = re.compile(r"\s*([A-Za-z]\w*|[(),])")
+_DEEPEST = 50
 # Least and largest number of arguments of each operator.
 _ARITIES = {
     "e": (0, 0),
@@ -57,6 +58,9 @@ def parse(text: str) -> Operator:
     tokens = _TOKEN.findall(text)
     if "".join(tokens) != "".join(text.split()):
         raise InputError(f"operator string '{text}': only operators, brackets and commas expected")
+    depths = itertools.accumulate((token == "(") - (token == ")") for token in tokens)
+    if max(depths, default=0) > _DEEPEST:
+        raise InputError(f"operator string '{text[:40]}…': more than {_DEEPEST} in each other")
     numbers = {"e": itertools.count(1), "p": itertools.count(1)}
     found, rest = _parse(text, tokens, numbers)
     if rest:

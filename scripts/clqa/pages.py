@@ -17,7 +17,14 @@ from clqa.audit_tables import AuditView
 from clqa.figures import Series, dot_figure
 from clqa.files import replacing
 from clqa.fingerprints import FIELDS
-from clqa.inventories import Inventory, readable, shortfalls, without_zeros
+from clqa.inventories import (
+    Inventory,
+    by_origin,
+    readable,
+    shortfalls,
+    totals,
+    without_zeros,
+)
 from clqa.reference_tables import Comparison
 from clqa.roundings import STATEMENT, points
 from clqa.scopes import Column, Scope, counts, is_share, metric_name, shape_columns, strata
@@ -193,6 +200,8 @@ def page(
 ) -> dict:
     """All that the template shows."""
     protocols, shared = primary_protocols(sections, origin["fingerprints"])
+    published = {part.queries for part in sections if "published" in part.entry}
+    sampled, imported = by_origin(inventory["sampling"], published)
     return {
         "run": origin["settings"],
         "metric": metric_name(origin["settings"]["metrics"][0]),
@@ -202,8 +211,10 @@ def page(
         "overview": averages,
         "sections": sections,
         "graphs": readable(inventory["graphs"]),
-        "sampling": readable(without_zeros(inventory["sampling"])),
-        "shortfalls": shortfalls(inventory["sampling"]),
+        "sampling": readable(without_zeros(sampled)),
+        "shortfalls": shortfalls(sampled),
+        "imports": readable(imported),
+        "n_imported": totals(imported, ("imported", "expected")),
         "protocols": readable(protocols),
         "shared": shared,
         "models": Inventory(

@@ -5,7 +5,7 @@ import os
 import pickle
 from pathlib import Path
 
-from clqa.errors import InputError
+from clqa.errors import InputError, abridged
 from clqa.files import replacing
 
 PLAIN = {
@@ -38,8 +38,9 @@ class _PlainUnpickler(pickle.Unpickler):
 
     def find_class(self, module, name):
         if (module, name) not in ALLOWED:
+            asked = abridged(f"{module}.{name}").strip("'")
             raise InputError(
-                f"the pickle asks for {module}.{name}, which is refused: "
+                f"the pickle asks for {asked}, which is refused: "
                 f"only {', '.join(PLAIN)} and defaultdict are read, nothing is run"
             )
         return ALLOWED[module, name]
@@ -65,7 +66,7 @@ def read_pickle(path: str | os.PathLike, name: str | None = None) -> object:
     except InputError as error:
         raise InputError(f"{name}: {error}") from None
     except BROKEN as error:
-        reason = " ".join(str(error).split())
+        reason = " ".join(str(error).split())[:80]
         raise InputError(f"{name}: cut short, damaged, or not a pickle ({reason})") from error
 
 

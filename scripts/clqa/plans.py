@@ -6,6 +6,7 @@ projection; a formula whose variables form a cycle or share several atoms is not
 """
 
 import functools
+from collections import Counter
 from typing import NamedTuple
 
 import numpy as np
@@ -110,22 +111,40 @@ def _unfit(formula: Formula, why: str) -> InputError:
     return InputError(f"formula '{to_text(formula)}' {why}; it cannot be planned as set operators")
 
 
-def _solve(formula: Formula, target: str, columns: _Columns) -> Node:
-    """The set of values of `target`; every other variable is bound inside the formula."""
+def _solve(
+    formula: Formula, target: str, columns: _Columns, outer: frozenset[str] = frozenset()
+) -> Node:
+    """The set of values of `target`; every other variable is bound inside the formula.
+
+    Those of `outer` are bound around it, and not within a negation that holds all of them.
+    """
     match formula:
-        case Not(inner):
+        case Not(inner) if outer.isdisjoint(variables(inner)):
             return Complement(_solve(inner, target, columns))
         case Or(parts):
-            return Unite(tuple(_solve(part, target, columns) for part in parts))
+            # That some value makes a part true means that some part is true for some value.
+            shared = outer | _shared(parts) - {target}
+            return Unite(tuple(_solve(part, target, columns, shared) for part in parts))
         case And(parts):
-            return _solve_conjunction(parts, target, columns)
-        case Atom():
-            return _solve_conjunction((formula,), target, columns)
+            return _solve_conjunction(parts, target, columns, outer)
+        case _:
+            return _solve_conjunction((formula,), target, columns, outer)
 
 
-def _solve_conjunction(parts: tuple[Formula, ...], target: str, columns: _Columns) -> Node:
+def _shared(parts: tuple[Formula, ...]) -> frozenset[str]:
+    """Variables that several parts have."""
+    counts = Counter(name for part in parts for name in set(variables(part)))
+    return frozenset(name for name, number in counts.items() if number > 1)
+
+
+def _solve_conjunction(
+    parts: tuple[Formula, ...],
+    target: str,
+    columns: _Columns,
+    outer: frozenset[str] = frozenset(),
+) -> Node:
     whole = And(parts)
-    inside = {part: free_in(part, whole, frozenset([target])) for part in parts}
+    inside = {part: free_in(part, whole, outer | {target}) for part in parts}
     for part in parts:
         if isinstance(part, Atom):
             inside[part] = frozenset(variables(part))
@@ -134,7 +153,7 @@ def _solve_conjunction(parts: tuple[Formula, ...], target: str, columns: _Column
         if all(inside[part] <= {target} for part in group):
             branches.extend(_solve_single(part, target, columns) for part in group)
         else:
-            branches.append(_solve_group(group, inside, target, columns))
+            branches.append(_solve_group(group, inside, target, columns, outer))
     return branches[0] if len(branches) == 1 else Intersect(tuple(branches))
 
 
@@ -176,7 +195,7 @@ def _column(columns: dict[str, int], symbol) -> int:
     return columns[symbol]
 
 
-def _solve_group(group, inside, target, columns) -> Node:
+def _solve_group(group, inside, target, columns, outer) -> Node:
     """Parts that other variables link: solve for the one beside `target`, then project."""
     linking = [part for part in group if target in inside[part]]
     if not linking:
@@ -187,11 +206,11 @@ def _solve_group(group, inside, target, columns) -> Node:
     rest = tuple(part for part in group if part is not link)
     atom = link.inner if isinstance(link, Not) else link
     if not isinstance(atom, Atom):
-        return _solve(_distributed(link, rest, frozenset(inside[link])), target, columns)
+        return _solve(_distributed(link, rest, frozenset(inside[link])), target, columns, outer)
     nearest = atom.tail if atom.head == target else atom.head
     if nearest == target:
         raise _unfit(link, "is a loop from a variable to itself")
-    inner = _solve_conjunction(rest, nearest, columns) if rest else Everything()
+    inner = _solve_conjunction(rest, nearest, columns, outer - {nearest}) if rest else Everything()
     return _project(inner, atom, target, columns, negated=isinstance(link, Not))
 
 

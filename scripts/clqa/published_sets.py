@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 
 from clqa.canonical_forms import canonical
-from clqa.errors import InputError, damaged
+from clqa.errors import InputError, abridged, damaged
 from clqa.formulas import Formula, symbols
 from clqa.query_sets import ORIGIN
 from clqa.ragged import Ragged
@@ -221,7 +221,7 @@ def _check_sets(
 
 
 def _at(file: str, shape: str, query: object, why: str) -> InputError:
-    return InputError(f"{file}, {shape}, query {query!r}: {why}")
+    return InputError(f"{file}, {shape}, query {abridged(query)}: {why}")
 
 
 def write_published(

@@ -1,6 +1,5 @@
 """Ids of a published release in terms of a graph's own, by their labels."""
 
-import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import NamedTuple
@@ -49,8 +48,7 @@ def own_ids(n_entities: int, n_relations: int) -> ReleaseIds:
 def release_ids(
     files: Mapping[str, Path],
     names: Mapping[str, str],
-    path_to_entities: str | os.PathLike,
-    path_to_relations: str | os.PathLike,
+    labels: tuple[pa.Array, pa.Array],
     keys: Mapping[str, str | None] | None = None,
     is_part: bool = False,
 ) -> ReleaseIds:
@@ -60,6 +58,7 @@ def release_ids(
     ----------
     files, names : by role; `entities` and `relations` are the dictionaries of the release, or
         `index` both in one
+    labels : of the entities and of the relations of the graph
     keys : by role, of a pickle with several dictionaries which one
     is_part : bool
         Whether the release may know fewer entities, as one of a split of an inductive graph does.
@@ -70,8 +69,7 @@ def release_ids(
         If the release was made for another list of entities or relations.
     """
     found = []
-    for role, path in (("entities", path_to_entities), ("relations", path_to_relations)):
-        own = read_labels(path)
+    for role, own in zip(("entities", "relations"), labels, strict=True):
         release, name = _dictionary(role, files, names, keys or {})
         if len(own) != len(release) and not is_part:
             raise InputError(

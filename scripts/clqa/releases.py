@@ -18,7 +18,7 @@ from clqa.published_sets import Batch, Release
 from clqa.ragged_sets import row_numbers
 from clqa.receipts import received
 from clqa.release_ids import ReleaseIds, own_ids, release_ids
-from clqa.vocabularies import read_labels
+from clqa.vocabularies import graph_labels
 
 READERS = {
     "beta-e": beta_e.read,
@@ -48,14 +48,14 @@ def read_release(
         What the catalogue says of the files: `layout`, and the options that it may have.
     """
     files, names, receipt = received(path_to_source)
-    layout = published["layout"]
+    layout, paths = published["layout"], (path_to_entities, path_to_relations)
     options = {key: published[key] for key in OPTIONS.get(layout, ()) if key in published}
     if options.pop("fields", "ids") == "labels":
-        options["labels"] = read_labels(path_to_entities), read_labels(path_to_relations)
+        options["labels"] = graph_labels(*paths, graph.vocabulary)
     if "index" in files or all(role in files for role in DICTIONARIES):
         keys = {role: receipt["files"][role].get("key") for role in DICTIONARIES if role in files}
-        paths = path_to_entities, path_to_relations
-        ids = release_ids(files, names, *paths, keys, is_part=graph.restricted)
+        own = graph_labels(*paths, graph.vocabulary)
+        ids = release_ids(files, names, own, keys, is_part=graph.restricted)
     else:
         ids = _graphs_ids(files, names, layout, graph)
     return READERS[layout](files, names, formulas, ids, **options)
@@ -92,7 +92,7 @@ def check_against_graph(
         [set(one.row(place).tolist()) for one in (easy, hard, found.easy, found.hard)]
         for place in range(len(anchors))
     ]
-    are_swapped = all(a == d and b == c for a, b, c, d in rows)
+    are_swapped = all(a == d and b == c for a, b, c, d in rows) and any(a != b for a, b, *_ in rows)
     if is_selection:
         are_swapped = all(a <= d for a, _, _, d in rows) and any(a and b & c for a, b, c, _ in rows)
     if are_swapped:

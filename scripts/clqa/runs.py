@@ -78,10 +78,6 @@ class Run(NamedTuple):
         used = ("layout", "on_bad_shape", *READING)
         return {key: entry[key] for key in used if key in entry} | {"counts": counts}
 
-    def asked_queries(self) -> list[str]:
-        """The run's query sets, and those on which they are tuned."""
-        return sorted({*self.settings["query_sets"], *self.partners()})
-
     def evaluated(self) -> dict[str, dict]:
         """The entries of the run's query sets; of published ones without the place of files."""
         entries = {}
@@ -302,6 +298,8 @@ def _check_query_sets(catalogues: dict[str, Catalogue]) -> None:
         place = query_sets.place(name)
         if "published" in entry:
             check_published(place, entry)
+            known = entry.get("shapes", catalogues["shapes"].entries)
+            _check_names(f"{place}.published.counts", "shapes", entry["published"]["counts"], known)
         named = {"graph": "graphs", "shapes": "shapes", "valid": "query_sets"}
         for key, kind in named.items():
             names = entry.get(key, [])

@@ -10,7 +10,7 @@ import pyarrow.compute as pc
 
 from clqa.errors import damaged
 from clqa.formulas import Formula, parse
-from clqa.metrics import defined_scores, score_id
+from clqa.metrics import defined_scores, metric, score_id
 from clqa.query_sets import ANSWERS, set_hash
 from clqa.tables import Contents, read_table
 
@@ -151,3 +151,14 @@ def _check_rows(path: str | os.PathLike, table: pa.Table, metadata: dict) -> Non
         n_in_strata = table[name].null_count - whole[name].null_count
         if n_in_strata not in (0, len(table) - len(whole)):
             raise damaged(path, f"the column '{name}' has gaps in its strata", RULE)
+        least, most = _range(name)
+        if (~unanswered & ((values < least) | (values > most))).any():
+            what = f"the column '{name}' has a number outside of {least} to {most}"
+            raise damaged(path, what, RULE)
+
+
+def _range(column: str) -> tuple[float, float]:
+    """Least and largest value of a score: shares lie in [0, 1], ranks start at 1."""
+    name = column.partition("[")[0]
+    is_share = name == "tie_rate" or metric(name).higher_is_better
+    return (0, 1) if is_share else (1, np.inf)

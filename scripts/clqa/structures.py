@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from clqa.errors import InputError
+from clqa.errors import InputError, abridged
 from clqa.formulas import And, Atom, Formula, Not, Or, joined, renamed, symbols, to_text
 from clqa.plans import plan
 from clqa.trees import Anchor, Complement, Intersect, Node, Project, Unite
@@ -62,7 +62,7 @@ def structure_formula(structure: Structure) -> Formula:
 
 def _about(node: Structure, target: str, whole: Structure, numbers: dict) -> Formula:
     if not isinstance(node, tuple) or not node:
-        raise _no_structure(whole, f"{node!r} is not a branch")
+        raise _no_structure(whole, f"{abridged(node)} is not a branch")
     if node[-1] == UNION:
         kind, branches = Or, node[:-1]
     elif len(node) == 2 and _is_steps(node[1]):
@@ -70,7 +70,7 @@ def _about(node: Structure, target: str, whole: Structure, numbers: dict) -> For
     else:
         kind, branches = And, node
     if len(branches) < 2:
-        raise _no_structure(whole, f"{node!r} has a single branch")
+        raise _no_structure(whole, f"{abridged(node)} has a single branch")
     return joined(kind, [_about(branch, target, whole, numbers) for branch in branches])
 
 
@@ -95,7 +95,7 @@ def _chain(start: Structure, steps: tuple, target: str, whole: Structure, number
 
 
 def _no_structure(structure: Structure, why: str) -> InputError:
-    return InputError(f"{structure!r} is not a query structure: {why}")
+    return InputError(f"{abridged(structure)} is not a query structure: {why}")
 
 
 def formula_layout(formula: Formula) -> Layout:
@@ -195,12 +195,15 @@ def groundings(
     for place, query in enumerate(queries):
         ids: list[int] = []
         if not _fits(query, structure, ids):
-            return Malformed(query, f"it does not have the structure {structure!r}")
+            return Malformed(query, f"it does not have the structure {abridged(structure)}")
         rows[place] = ids
     for kind, sign in SIGNS.items():
         wrong = np.flatnonzero((rows[:, kinds == kind] != sign).any(axis=1))
         if len(wrong):
-            return Malformed(queries[wrong[0]], f"expected {sign} where {structure!r} has {kind!r}")
+            return Malformed(
+                queries[wrong[0]],
+                f"expected {sign} where {abridged(structure)} has {abridged(kind)}",
+            )
     ids = rows[:, (kinds == "e") | (kinds == "r")]
     wrong = np.flatnonzero((ids < 0).any(axis=1) | (ids > _MOST).any(axis=1))
     if len(wrong):

@@ -1,6 +1,7 @@
 """Parquet tables that come out the same, byte for byte, for the same content.
 
-Pages and metadata carry checksums, so that a byte that has changed on a disk is found on reading.
+Pages carry checksums, and the metadata digests of the columns and of itself, so that a byte that
+has changed on a disk is found on reading: of the values, or of what says how to read them.
 """
 
 import hashlib
@@ -12,10 +13,12 @@ from typing import NamedTuple
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from clqa.column_digests import column_digest
 from clqa.errors import damaged
 from clqa.files import replacing
 
 KEY = b"clqa"
+CONTENT = b"clqa.content"
 DIGEST = b"clqa.sha256"
 
 
@@ -70,7 +73,9 @@ ANY = Contents("that writes it", {}, {})
 def write_table(path: str | os.PathLike, table: pa.Table, metadata: dict | None = None) -> None:
     """Write a table as zstd Parquet; `metadata` is kept in the file as strict JSON."""
     text = json.dumps(metadata or {}, allow_nan=False).encode()
-    own = {KEY: text, DIGEST: _digest(text, table.schema, len(table))}
+    digests = {name: column_digest(table[name]) for name in table.column_names}
+    content = json.dumps({"rows": table.num_rows, "columns": digests}).encode()
+    own = {KEY: text, CONTENT: content, DIGEST: _digest(text, content)}
     table = table.replace_schema_metadata(own)
     # Dictionaries pay for words; ids in lists are written twice as fast without.
     words = [field.name for field in table.schema if not pa.types.is_nested(field.type)]
@@ -105,11 +110,8 @@ def read_table(
         table = pq.read_table(
             path, columns=columns, partitioning=None, page_checksum_verification=True
         )
-        for column in table.columns:
-            if pa.types.is_dictionary(column.type):  # page headers have no checksum
-                column.validate(full=True)
-        schema = table.schema if columns is None else pq.read_schema(path)
-        metadata = _metadata(schema, len(table))
+        metadata, content = _metadata(table)
+        _check_content(table, content, columns)
         wanted = contents.columns if columns is None else columns
         for name in wanted:
             _check_column(table, name, contents)
@@ -122,25 +124,35 @@ def read_table(
     return table, metadata
 
 
-def _digest(text: bytes, schema: pa.Schema, n_rows: int) -> bytes:
-    """sha256 of the metadata and of what else the footer says, which has no checksum."""
-    kinds = [
-        f"{field.name} {field.type.value_type if pa.types.is_nested(field.type) else field.type}"
-        for field in schema
-    ]
-    return hashlib.sha256(text + repr([kinds, n_rows]).encode()).hexdigest().encode()
+def _digest(*texts: bytes) -> bytes:
+    return hashlib.sha256(b"\n".join(texts)).hexdigest().encode()
 
 
-def _metadata(schema: pa.Schema, n_rows: int) -> dict:
-    found = schema.metadata or {}
-    if KEY not in found:
-        raise ValueError("not written by clqa, its metadata is missing")
-    if _digest(found[KEY], schema, n_rows) != found.get(DIGEST):
-        raise ValueError("its metadata or columns have changed since it was written")
+def _metadata(table: pa.Table) -> tuple[dict, dict]:
+    """What the writer says of the table, and the number of rows with a digest of each column."""
+    found = table.schema.metadata or {}
+    if KEY not in found or CONTENT not in found:
+        raise ValueError("not written by this version of clqa, its metadata is missing")
+    if _digest(found[KEY], found[CONTENT]) != found.get(DIGEST):
+        raise ValueError("its metadata has changed since it was written")
     metadata = json.loads(found[KEY])
     if not isinstance(metadata, dict):
         raise ValueError("its metadata is no mapping")
-    return metadata
+    return metadata, json.loads(found[CONTENT])
+
+
+def _check_content(table: pa.Table, content: dict, columns: list[str] | None) -> None:
+    """Compare what was read, `columns` or all, with what was written."""
+    if table.num_rows != content["rows"]:
+        raise ValueError(f"{table.num_rows} rows, but {content['rows']} were written")
+    table.validate(full=True)
+    digests = content["columns"]
+    expected = digests.keys() if columns is None else digests.keys() & set(columns)
+    if set(table.column_names) != expected:
+        raise ValueError("its columns are not those that were written")
+    for name in table.column_names:
+        if column_digest(table[name]) != digests[name]:
+            raise ValueError(f"the column '{name}' has changed since it was written")
 
 
 def _check_column(table: pa.Table, name: str, contents: Contents) -> None:

@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from clqa.errors import InputError
+from clqa.errors import InputError, abridged, damaged
 from clqa.files import replacing
 from clqa.pickles import read_pickle
 from clqa.triples import read_fields
@@ -158,7 +158,9 @@ def labels_by_id(ids: np.ndarray, labels: pa.Array, name: str) -> pa.Array:
     if len(labels.unique()) != len(labels):
         counts = labels.value_counts()
         double = next(one.as_py() for one in counts if one["counts"].as_py() > 1)
-        raise InputError(f"{name}: {double['counts']} ids have the label {double['values']!r}")
+        raise InputError(
+            f"{name}: {double['counts']} ids have the label {abridged(double['values'])}"
+        )
     return labels
 
 
@@ -169,7 +171,7 @@ def _from_pickle(
     if key is not None:
         if not isinstance(content, dict) or key not in content:
             known = ", ".join(map(repr, content)) if isinstance(content, dict) else "no dict"
-            raise InputError(f"{name}: has no dictionary {key!r} (it has: {known[:200]})")
+            raise InputError(f"{name}: has no dictionary {abridged(key)} (it has: {known[:200]})")
         content = content[key]
     pairs = list(content.items()) if isinstance(content, dict) else [("", "")]
     if pairs and isinstance(pairs[0][0], str):
@@ -181,9 +183,14 @@ def ids_and_labels(pairs: list[tuple[int, str]], name: str) -> tuple[np.ndarray,
     """Pairs of a dictionary as two arrays, once they are known to be ids and labels."""
     for id_, label in pairs:
         if type(id_) is not int or not isinstance(label, str):
-            raise InputError(f"{name}: expected a dict of ids and labels, found {id_!r}: {label!r}")
+            raise InputError(
+                f"{name}: expected a dict of ids and labels, "
+                f"found {abridged(id_)}: {abridged(label)}"
+            )
         if "\t" in label or "\n" in label:
-            raise InputError(f"{name}: the label {label!r} of id {id_} holds a tab or a newline")
+            raise InputError(
+                f"{name}: the label {abridged(label)} of id {id_} holds a tab or a newline"
+            )
     ids = np.array([id_ for id_, _ in pairs], dtype=np.int64)
     return ids, label_array([label for _, label in pairs])
 
@@ -204,6 +211,30 @@ def vocabulary_hash(entities: pa.Array, relations: pa.Array) -> str:
             digest.update("".join(f"{label}\n" for label in chunk).encode())
         digest.update(b"\t\n")
     return digest.hexdigest()
+
+
+def graph_labels(
+    path_to_entities: str | os.PathLike, path_to_relations: str | os.PathLike, vocabulary: str
+) -> tuple[pa.Array, pa.Array]:
+    """Labels of the entities and of the relations of the graph that has this vocabulary.
+
+    Raises
+    ------
+    InputError
+        If the files are missing, or are those of another graph.
+    """
+    paths = path_to_entities, path_to_relations
+    for path in paths:
+        if not Path(path).is_file():
+            raise damaged(path, "no file of labels", "build_graph")
+    try:
+        labels = tuple(map(read_labels, paths))
+    except InputError as error:
+        raise damaged(f"{paths[0]}, {paths[1]}", error, "build_graph") from error
+    if vocabulary_hash(*labels) != vocabulary:
+        what = "the labels are not those of the graph"
+        raise damaged(f"{paths[0]}, {paths[1]}", what, "build_graph")
+    return labels
 
 
 def _chunks(labels: pa.Array) -> Iterator[tuple[int, list[str]]]:

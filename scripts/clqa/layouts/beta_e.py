@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from clqa.canonical_forms import canonical
-from clqa.errors import InputError
+from clqa.errors import InputError, abridged
 from clqa.formulas import Formula
 from clqa.pickles import read_pickle
 from clqa.published_sets import Release, Source, batch, release_of
@@ -99,7 +99,9 @@ def _of_structure(content: dict, structure: Structure, file: str, shape: str) ->
     found = content.get(structure)
     if not isinstance(found, dict):
         what = "no answers" if found is None else f"a {type(found).__name__}"
-        raise InputError(f"{file}, {shape}: {what} for {structure!r}; expected a dict by query")
+        raise InputError(
+            f"{file}, {shape}: {what} for {abridged(structure)}; expected a dict by query"
+        )
     return found
 
 
@@ -109,7 +111,9 @@ def _source(structure, queries, answers, names, shape) -> Source:
         raise InputError(f"{names['queries']}, {shape}: expected a set of queries, found a {found}")
     for query in queries:
         if not isinstance(query, tuple):
-            raise InputError(f"{names['queries']}, {shape}, query {query!r}: expected a tuple")
+            raise InputError(
+                f"{names['queries']}, {shape}, query {abridged(query)}: expected a tuple"
+            )
     try:
         order = answers.get("hard") or answers.get("fn") or answers.get("answers")
         queries = in_order(queries, order)
@@ -117,7 +121,9 @@ def _source(structure, queries, answers, names, shape) -> Source:
         raise InputError(f"{names['queries']}, {shape}: a query is no tuple of ids") from error
     found = groundings(queries, structure)
     if isinstance(found, Malformed):
-        raise InputError(f"{names['queries']}, {shape}, query {found.query!r}: {found.reason}")
+        raise InputError(
+            f"{names['queries']}, {shape}, query {abridged(found.query)}: {found.reason}"
+        )
     sets = {
         SETS[role]: (answers_of(queries, known, names[role], shape), names[role])
         for role, known in answers.items()
@@ -140,5 +146,7 @@ def answers_of(queries: list, known: dict, file: str, shape: str) -> list:
             row is None and isinstance(known, defaultdict)
         ):
             what = "has no answers" if row is None else f"has {type(row).__name__} for answers"
-            raise InputError(f"{file}, {shape}, query {query!r}: {what}; expected a set of ids")
+            raise InputError(
+                f"{file}, {shape}, query {abridged(query)}: {what}; expected a set of ids"
+            )
     return [() if row is None else row for row in rows]

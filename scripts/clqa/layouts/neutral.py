@@ -4,8 +4,8 @@ Parquet: the role `queries` is a table of queries and `answers` one of answers, 
 makes them. JSON lines: the role `queries` has a query a line, such as
 `{"formula": "r1(s1,f)", "anchors": [5], "relations": [0], "easy": [1], "hard": [7, 9]}`; anchors
 and relations are in the order in which the formula first names them; of `easy`, `hard`,
-`retracted` and `full` all queries of a formula have the same ones. With `fields: labels`, lines
-have labels of the graph in place of ids.
+`retracted` and `full` all queries of a formula have the same ones; `shape` is for readers, other
+keys are refused. With `fields: labels`, lines have labels of the graph in place of ids.
 """
 
 import json
@@ -16,14 +16,16 @@ import numpy as np
 import pyarrow as pa
 
 from clqa.canonical_forms import canonical
-from clqa.errors import InputError
+from clqa.errors import InputError, abridged
 from clqa.formulas import Formula, parse, symbols
+from clqa.json_objects import DoubleKeyError, unique
 from clqa.published_sets import SETS, Release, Source, batch
 from clqa.query_sets import read_answers, read_queries
 from clqa.release_ids import ReleaseIds
 from clqa.vocabularies import given_ids, label_array
 
 LINES = (".jsonl", ".ndjson")
+KEYS = ("shape", "formula", "anchors", "relations", *SETS)
 
 
 def read(
@@ -106,7 +108,9 @@ def _from_lines(files, names, labels):
             raise InputError(f"{names['queries']}:{rows[0][0]}: {error}") from None
         key = canonical(formula)[0]
         if key in found:
-            raise InputError(f"{names['queries']}: one formula written in two ways, as {text!r}")
+            raise InputError(
+                f"{names['queries']}: one formula written in two ways, as {abridged(text)}"
+            )
         found[key] = lambda shape, rows=rows, formula=formula: _lines_source(
             rows, formula, names["queries"], shape
         )
@@ -114,14 +118,21 @@ def _from_lines(files, names, labels):
 
 
 def _read_line(line: bytes, file: str, number: int) -> dict:
+    place = f"{file}:{number}"
     try:
-        query = json.loads(line)
+        query = json.loads(line, object_pairs_hook=unique)
         lists = [query["anchors"], query["relations"], *(query[s] for s in SETS if s in query)]
-        if isinstance(query["formula"], str) and all(isinstance(one, list) for one in lists):
-            return query
+        is_query = isinstance(query["formula"], str) and all(isinstance(o, list) for o in lists)
+    except DoubleKeyError as error:
+        raise InputError(f"{place}: {error}") from None
     except (ValueError, KeyError, TypeError, RecursionError):
-        pass
-    raise InputError(f"{file}:{number}: expected JSON with formula, anchors, relations and answers")
+        is_query = False
+    if not is_query:
+        raise InputError(f"{place}: expected JSON with formula, anchors, relations and answers")
+    for key in query:
+        if key not in KEYS:
+            raise InputError(f"{place}: unknown key {abridged(key)}; known: {', '.join(KEYS)}")
+    return query
 
 
 def _is_id(value: object) -> bool:
@@ -138,7 +149,7 @@ def _number(rows: list[tuple[int, dict]], labels: tuple[pa.Array, pa.Array], fil
                 for label in query[key]:
                     if not isinstance(label, str) or label not in ids:
                         raise InputError(
-                            f"{file}:{number}: {key}: no {kind} has the label {label!r}"
+                            f"{file}:{number}: {key}: no {kind} has the label {abridged(label)}"
                         )
                 query[key] = [ids[label] for label in query[key]]
 

@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 
 from clqa.canonical_forms import canonical
-from clqa.errors import InputError
+from clqa.errors import InputError, abridged
 from clqa.formulas import Formula, parse
 from clqa.layouts import beta_e
 from clqa.published_sets import Batch, Classes, Release, Source, answer_rows, batch, release_of
@@ -139,7 +139,8 @@ def _classes(source: Source, files: dict, shape: str, ids: ReleaseIds, hard: Rag
             query = source.queries[np.searchsorted(hard.offsets, twice[0], side="right") - 1]
             other = list(files)[codes[twice[0]]]
             raise InputError(
-                f"{file[1]}, {shape}, query {query!r}: an answer is in the class {other}, too"
+                f"{file[1]}, {shape}, query {abridged(query)}: "
+                f"an answer is in the class {other}, too"
             )
         codes[shared] = code
     return Classes(tuple(files), codes)

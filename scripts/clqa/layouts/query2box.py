@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from clqa.canonical_forms import canonical
-from clqa.errors import InputError
+from clqa.errors import InputError, abridged
 from clqa.formulas import Formula
 from clqa.layouts.beta_e import answers_of
 from clqa.pickles import read_pickle
@@ -54,7 +54,7 @@ def _source(key: str, files, names, shape: str) -> Source:
     found = groundings(queries, structure)
     if isinstance(found, Malformed):
         file = names[key + ends[0]]
-        raise InputError(f"{file}, {shape}, query {found.query!r}: {found.reason}")
+        raise InputError(f"{file}, {shape}, query {abridged(found.query)}: {found.reason}")
     sets = {
         SETS[end]: (answers_of(queries, table, names[key + end], shape), names[key + end])
         for end, table in tables.items()
