@@ -14,8 +14,8 @@ FB15k-237, 5,000 queries per shape: published mean, ours, acceptance per try.
     3p 24.3 22.5 .51   3i  4.5  4.1 .25   up 24.3 22.6 .60   3in 13.4 12.0 .044
     ip 17.7 15.5 .48   pi 10.4 10.4 .44   1p  1.7  1.7 .14   inp 19.5 18.3 .055  pin 21.7 20.0 .18
 
-All lie within 16 %, and none above. The mean depends on how many queries are asked for, since no query is taken twice: the few that
-have many answers are found early. Of 2i on FB15k-237 the first 1,000 have 7.0 hard answers each,
+All lie within 16 %, and none above. The mean depends on how many queries are asked for, since no
+query is taken twice: the few that have many answers are found early. Of 2i on FB15k-237 the first 1,000 have 7.0 hard answers each,
 5,000 have 5.8 and 20,000 have 4.0 (published, of 5,000: 6.9); of 3i 5,000 have 4.1 and 20,000 have
 3.6 (4.5). So numbers compare only at the size of the published sets, which is the default here.
 
@@ -24,9 +24,9 @@ BetaE's sets hold queries again with their like branches in another order (WN18R
 short there. Drawn with such repetitions, 5,000 queries of 2i on FB15k-237 have 6.6 hard answers
 and of 3i 4.3; ip, 2u and the shapes without like branches stay as they are. Starting from relations
 or edges in place of answers leads away: 2i has 4.3 or 5.5 of 2,000 queries (6.6 from answers), 2p
-11.7 or 16.2 (17.6). What is left, 4 to 12 % for the other shapes, we cannot tell: the published averages
-are of sets whose sampling script and seed are not known. The averages of NELL995 are met less well: ours are higher by up to 37 % for
-shapes with a hop to the answer, lower by up to 19 % for 2i and 3i.
+11.7 or 16.2 (17.6). What is left, 4 to 12 % for the other shapes, we cannot tell: script and seed
+of the published sets are not known. The averages of NELL995 are met less well: ours are higher by
+up to 37 % for shapes with a hop to the answer, lower by up to 19 % for 2i and 3i.
 """
 
 import argparse
