@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 import yaml
+from setuptools import find_packages
 
 ROOT = Path(__file__).resolve().parents[1]
 LOCKS = sorted(ROOT.glob("requirements*.lock"))
@@ -44,6 +45,17 @@ def test_every_package_of_a_lock_has_a_version_and_hashes(lock):
 def test_no_address_of_a_host_is_kept(path):
     text = path.read_text(encoding="utf-8")
     assert not re.search(r"://|index-url|find-links|\.(org|com|io)\b", text)
+
+
+def test_a_wheel_has_every_package_of_the_library():
+    found = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    options = found["tool"]["setuptools"]["packages"]["find"]
+    listed = find_packages(ROOT / options["where"][0], include=options["include"])
+    library = ROOT / "scripts" / "clqa"
+    folders = {path.parent for path in library.rglob("*.py")}
+    assert {library, library / "layouts"} <= folders
+    expected = {".".join(path.relative_to(ROOT / "scripts").parts) for path in folders}
+    assert sorted(listed) == sorted(expected)
 
 
 def test_the_lock_has_what_the_project_asks_for():

@@ -266,7 +266,7 @@ def test_an_answer_in_two_classes_is_refused(release):
 
 
 def test_swapped_easy_and_hard_files_are_told(release):
-    folder, _ = release
+    folder, shapes = release
     easy, hard = (benchmark(folder) / f"test-{kind}-answers.pkl" for kind in ("easy", "hard"))
     contents = easy.read_bytes(), hard.read_bytes()
     easy.write_bytes(contents[1])
@@ -276,8 +276,11 @@ def test_swapped_easy_and_hard_files_are_told(release):
     for shape in ("2p", "ip", "pi"):
         with pytest.raises(InputError) as caught:
             imported(folder, folder / "iscqa-compl-benchmarks", files, [shape], layout="plus-h")
-        assert "swapped" in str(caught.value)
-        assert shape in str(caught.value)
+        text = str(caught.value)
+        files = "test-easy-answers.pkl and test-hard-answers.pkl"
+        written = [f"{files}, {shape}, query {query} and those" for query in shapes[shape]]
+        assert any(start in text for start in written), text
+        assert "; the two files are swapped (" in text
 
 
 def test_a_hard_answer_that_the_graph_does_not_give_is_not_asked_for(release):
