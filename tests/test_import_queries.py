@@ -83,8 +83,8 @@ def test_a_query_without_hard_answers_is_refused(small):
 
 def test_swapped_easy_and_hard_files_are_told_from_the_graph(small):
     text = refusal(small, release(small, easy={QUERY: {5}}, hard={QUERY: {3}}))
-    assert "1p" in text
-    assert "the two files are swapped" in text
+    assert text.startswith("easy.pkl and hard.pkl, 1p, query (0, (0,)) and those after it: ")
+    assert "; the two files are swapped (" in text
 
 
 @pytest.mark.parametrize(
@@ -267,6 +267,16 @@ def test_a_label_that_nothing_has_is_named(small, others, expected):
     (folder / "own.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
     files = {"queries": "own.jsonl"}
     assert expected in refusal(small, files, layout="neutral", fields="labels")
+
+
+def test_swapped_lists_of_lines_are_named_with_their_file(small):
+    folder = small / "release"
+    folder.mkdir()
+    line = LINE | {"easy": LINE["hard"], "hard": LINE["easy"]}
+    (folder / "own.jsonl").write_text(json.dumps(line) + "\n")
+    text = refusal(small, {"queries": "own.jsonl"}, layout="neutral", fields="labels")
+    assert text.startswith("own.jsonl, 1p, query 'line 1' and those after it: ")
+    assert "; the two sets are swapped (" in text
 
 
 def test_lines_that_are_no_text_are_named(small):
