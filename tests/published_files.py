@@ -19,7 +19,7 @@ PUBLISHED = {"counts": {}, "on_bad_shape": "error"}
 
 
 def write_small_graph(folder, train, valid=(), test=(), labels=(ENTITIES, RELATIONS)):
-    """A graph of two relations and their inverses, its edges given one way; 6 entities or `labels`."""
+    """A graph of entities, two relations and their inverses; edges are given one way."""
     entities, relations = map(label_array, labels)
     triples = {}
     for split, edges in (("train", train), ("valid", valid), ("test", test)):
