@@ -37,8 +37,8 @@ class Comparison(NamedTuple):
     differences : list of str
         In what the protocols differ, or may.
     columns, lines
-        As of `clqa.wide_tables.WideTable`: published methods first, then the models of the run. None
-        where the published values are not known yet.
+        As of `clqa.wide_tables.WideTable`: published methods first, then the models of the run.
+        Empty where the published values are not known yet.
     rows : list of tuple
         The same numbers, and all that is known of them, by `COLUMNS`.
     """
