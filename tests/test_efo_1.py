@@ -223,7 +223,7 @@ P = {"o": "p", "a": [[0], {"o": "e", "a": [1]}]}
         ({"hard_answers": "[]"}, "query 1: has no hard answer"),
         (
             {"hard_answers": "[1]", "easy_answers": "[1]"},
-            "query 1: an answer is both hard and easy",
+            "query 1: the answer 1 is both hard and easy",
         ),
     ],
 )

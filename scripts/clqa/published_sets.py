@@ -161,7 +161,7 @@ def batch(
         name: answer_rows(rows, file, shape, source.queries, ids)
         for name, (rows, file) in source.sets.items()
     }
-    _check_sets(sets, shape, source, ids.bound, need_hard)
+    _check_sets(sets, shape, source, ids, need_hard)
     files = {name: file for name, (_, file) in source.sets.items()}
     return Batch(anchors, relations, sets, queries=source.queries, files=files)
 
@@ -211,13 +211,14 @@ def answer_rows(rows: list, file: str, shape: str, queries: list, ids: ReleaseId
     keys.sort()
     twice = np.flatnonzero(keys[1:] == keys[:-1])
     if len(twice):
-        query = queries[keys[twice[0]] // n_ids]
-        raise _at(file, shape, query, f"the answer {keys[twice[0]] % n_ids} is there twice")
+        row, entity = divmod(keys[twice[0]], n_ids)
+        why = f"the answer {ids.as_released(entity)} is there twice"
+        raise _at(file, shape, queries[row], why)
     return Ragged(offsets, (keys % max(n_ids, 1)).astype(np.int32))
 
 
 def _check_sets(
-    sets: dict[str, Ragged], shape: str, source: Source, n_ids: int, need_hard: bool
+    sets: dict[str, Ragged], shape: str, source: Source, ids: ReleaseIds, need_hard: bool
 ) -> None:
     """Raise where published sets cannot be what their names say: they may be swapped."""
     hint = "are the files swapped?"
@@ -229,12 +230,13 @@ def _check_sets(
     )
     for one, other, wrong, text in rules:
         if one in sets and other in sets:
-            shared = is_shared(sets[one], sets[other], n_ids) == wrong
+            shared = is_shared(sets[one], sets[other], ids.bound) == wrong
             if shared.any():
                 place = shared.argmax()
                 query = source.queries[row_numbers(sets[one])[place]]
                 file = f"{source.sets[one][1]} and {source.sets[other][1]}"
-                raise _at(file, shape, query, f"an answer {text}; {hint}")
+                answer = f"the answer {ids.as_released(sets[one].values[place])}"
+                raise _at(file, shape, query, f"{answer} {text}; {hint}")
     name = "hard" if "hard" in sets else "full"
     if need_hard and name in sets and not sets[name].lengths().all():
         query = source.queries[sets[name].lengths().argmin()]
