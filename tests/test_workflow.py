@@ -227,8 +227,8 @@ def test_an_edited_metric_is_computed_anew_from_kept_ranks(folder):
 def test_a_changed_formula_reruns_its_shard_only(folder):
     edit(folder / "config/shapes.yaml", "2in: r1(s1,f)&!r2(s2,f)", "2in: r2(s2,f)&!r1(s1,f)")
     assert planned(folder) == {
-        "sample_queries": 2,
-        "split_answers": 2,
+        "sample_queries": 1,
+        "split_answers": 1,
         "audit_queries": 1,
         "predict_oracle": 1,
         "predict_answers": 4,
@@ -247,7 +247,7 @@ def test_a_changed_file_of_a_local_graph_rebuilds_it(folder):
 @pytest.mark.parametrize(
     ("setting", "reruns", "keeps"),
     [
-        ("seed=1", {"sample_queries": 4, "predict_answers": 8}, {"build_graph"}),
+        ("seed=1", {"sample_queries": 2, "predict_answers": 8}, {"build_graph"}),
         ("ties=[pessimistic]", {"score_answers": 5, "assemble_report": 1}, {"rank_answers"}),
         ("metrics=[mrr]", {"score_answers": 5, "assemble_report": 1}, {"rank_answers"}),
         ("models=[constant]", {"assemble_report": 1}, {"score_answers"}),
