@@ -10,8 +10,7 @@ from clqa.files import write_json
 from clqa.formulas import parse, symbols
 from clqa.graphs import read_graph
 from clqa.logs import log_to
-from clqa.published_entries import filter_of
-from clqa.published_sets import Batch, write_published
+from clqa.published_sets import SETS, Batch, write_published
 from clqa.query_sets import Queries, describe_queries, query_ids, set_hash, write_queries
 from clqa.ragged import Ragged
 from clqa.releases import check_against_candidates, check_against_graph, read_release
@@ -52,8 +51,7 @@ def import_shard(
     release = read_release(
         path_to_source, published, formulas, graph, path_to_entities, path_to_relations
     )
-    filter_ = filter_of(published)
-    refused = _refused(release, published["counts"], formulas, graph, split, filter_ is not None)
+    refused = _refused(release, published["counts"], formulas, graph, split)
     for reason in refused.values():
         if published["on_bad_shape"] == "error":
             raise InputError(f"{reason} (on_bad_shape: skip goes on without this shape)")
@@ -63,12 +61,14 @@ def import_shard(
         rows = _none(formula) if shape in refused else release.shapes[shape]
         batches[shape] = rows
         ids = query_ids(graph.hash, formula, rows.anchors, rows.relations)
-        queries[shape] = Queries(ids, rows.anchors, rows.relations, *_selection(rows, filter_))
+        queries[shape] = Queries(
+            ids, rows.anchors, rows.relations, **_selection(rows, release.selection)
+        )
         report[shape] = _report(ids, published["counts"].get(shape), rows, refused.get(shape))
     ids = {shape: rows.query_ids for shape, rows in queries.items()}
     metadata = describe_queries(graph, split, shapes, [i for names in ids.values() for i in names])
-    if filter_ is not None:
-        metadata["easy"] = f"plus-h-{filter_}"
+    if release.easy is not None:
+        metadata["easy"] = release.easy
     sizes = {shape: len(names) for shape, names in ids.items()}
     about = {"sizes": sizes, "layout": published["layout"], "refused": refused}
     write_json(path_to_report, report)
@@ -76,16 +76,13 @@ def import_shard(
     write_queries(path_to_queries, queries, metadata, source=published["layout"])
 
 
-def _selection(rows: Batch, filter_: str | None) -> tuple[Ragged | None, Ragged | None]:
+def _selection(rows: Batch, names: tuple[str, ...]) -> dict[str, Ragged]:
     """The hard answers that are asked for and what is taken for easy, where a release tells."""
-    if filter_ is None:
-        return None, None
     nothing = Ragged(zeros(len(rows.anchors) + 1, int64), empty(0, int32))
-    easy = rows.sets.get("easy", nothing) if filter_ == "released" else None
-    return rows.sets.get("hard", nothing), easy
+    return {name: rows.sets.get(name, nothing) for name in names}
 
 
-def _refused(release, counts, formulas, graph, split, is_selection) -> dict[str, str]:
+def _refused(release, counts, formulas, graph, split) -> dict[str, str]:
     """Why shapes cannot be used, once those that were read are held against what is known."""
     view, refused = split_view(graph, split), dict(release.refused)
     known = unique(split_edges(graph, split).triples[:, [0, 2]]) if graph.restricted else None
@@ -103,7 +100,7 @@ def _refused(release, counts, formulas, graph, split, is_selection) -> dict[str,
                 )
             if known is not None:
                 check_against_candidates(shape, rows, known)
-            check_against_graph(shape, formulas[shape], rows, view, is_selection)
+            check_against_graph(shape, formulas[shape], rows, view)
         except InputError as error:
             refused[shape] = str(error)
     return refused
@@ -124,7 +121,7 @@ def _report(ids, expected: int | None, rows: Batch, reason: str | None) -> dict:
         "tries": found,
         "rejections": {},
         "queries": set_hash(ids),
-        "published": sorted(rows.sets),
+        "published": sorted({*rows.sets}.intersection(SETS)),
     }
     return about if reason is None else about | {"skipped": reason}
 

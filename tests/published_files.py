@@ -19,13 +19,15 @@ PUBLISHED = {"counts": {}, "on_bad_shape": "error"}
 
 
 def write_small_graph(folder, train, valid=(), test=(), labels=(ENTITIES, RELATIONS)):
-    """A graph of 6 entities, two relations and their inverses; edges are given one way."""
+    """A graph of entities, two relations and their inverses; edges are given one way."""
     entities, relations = map(label_array, labels)
     triples = {}
     for split, edges in (("train", train), ("valid", valid), ("test", test)):
         both = [[(h, r, t), (t, r ^ 1, h)] for h, r, t in edges]
         triples[split] = np.array([edge for pair in both for edge in pair], np.int32).reshape(-1, 3)
-    graph = make_graph(triples, np.arange(4) ^ 1, 6, vocabulary_hash(entities, relations))
+    graph = make_graph(
+        triples, np.arange(4) ^ 1, len(entities), vocabulary_hash(entities, relations)
+    )
     write_graph(folder / "graph.npz", graph)
     write_labels(folder / "entities.tsv", entities)
     write_labels(folder / "relations.tsv", relations)

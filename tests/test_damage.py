@@ -485,7 +485,7 @@ AUDITS = {
     "a list": lambda audit: [],
     "null": lambda audit: None,
     **{f"no {key}": lambda audit, key=key: {k: v for k, v in audit.items() if k != key}
-       for key in ("name", "split", "query_set", "queries", "caps", "skipped", "shapes")},
+       for key in ("name", "split", "query_set", "queries", "skipped", "shapes")},
     "another name": lambda audit: audit | {"name": "other"},
     "another split": lambda audit: audit | {"split": "valid"},
     "other queries": lambda audit: audit | {"query_set": "0" * 64},

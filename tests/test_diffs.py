@@ -5,13 +5,18 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from clqa.diffs import METRICS_KEYS, compare_results
 from clqa.errors import InputError
+from clqa.filters import FILTERS
 from clqa.fingerprints import fingerprint
 from clqa.keyed_tables import same
 from clqa.listings import MOST, listing
+from clqa.metrics import metric
+from clqa.ragged import ragged
+from clqa.ranks import count_competitors
 from diff_results import diff_results, main
 
 COLUMNS = (*METRICS_KEYS, "run", "value", "n_queries", "note")
@@ -133,6 +138,21 @@ def test_another_protocol_is_refused_by_the_name_of_its_field(runs, capsys, fiel
     assert captured.err.startswith(f"protocol differs: {field} (")
     assert captured.err.count("\n") == 1
     assert captured.out == ""
+
+
+def test_values_of_the_raw_and_of_the_filtered_rank_are_not_compared(runs, capsys):
+    scores, hard = np.array([[0.9, 0.8, 0.1]]), ragged([[1]])
+    easy = ragged([[0]])
+    filtered = FILTERS["observed-and-full"](easy, hard, ragged([[]]))
+    found = count_competitors(scores, hard, [hard, filtered])
+    raw, kept = (
+        float(metric("mrr").values(found.greater[rule], found.tied[rule], "pessimistic").mean())
+        for rule in (0, 1)
+    )
+    assert (raw, kept) == (0.5, 1.0)
+    old, new = runs([row(raw, protocol={"filter": "none"})], [row(kept)])
+    assert main([str(old), str(new)]) == 2
+    assert capsys.readouterr().err.startswith("protocol differs: filter (")
 
 
 def test_raw_against_filtered_is_shown_with_both_values_under_a_banner_when_forced(runs, capsys):

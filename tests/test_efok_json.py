@@ -179,7 +179,7 @@ def test_pairs_are_read_in_the_order_of_the_variables():
         ([{"s1": 0, "r1": 0}, {"f": [3]}, {"f": [2**70]}], "ids are 0 to 5"),
         ([{"s1": 0, "r1": 0}, {"f": [3]}, {"f": [[5, 4]]}], "hard answers must be ids for f"),
         ([{"s1": 0, "r1": 0}, {"f1": [3]}, {"f1": [5]}], "an object of easy answers under 'f'"),
-        ([{"s1": 0, "r1": 0}, {"f": [3, 5]}, {"f": [5]}], "an answer is both hard and easy"),
+        ([{"s1": 0, "r1": 0}, {"f": [3, 5]}, {"f": [5]}], "the answer 5 is both hard and easy"),
         ([{"s1": 0, "r1": 0}, {"f": [3]}, {"f": []}], "has no hard answer; are the files swapped?"),
         ([{"s1": 0, "r1": 0}, {"f": [3]}], "expected a list of a grounding, easy and hard"),
         ([{"s1": 0, "r1": 0}, {"f": [3]}, []], "other sets of answers than the first query"),

@@ -1,5 +1,6 @@
 """One set of versions everywhere, each pinned by hash, with no address of any host."""
 
+import fnmatch
 import re
 import tomllib
 from pathlib import Path
@@ -44,6 +45,20 @@ def test_every_package_of_a_lock_has_a_version_and_hashes(lock):
 def test_no_address_of_a_host_is_kept(path):
     text = path.read_text(encoding="utf-8")
     assert not re.search(r"://|index-url|find-links|\.(org|com|io)\b", text)
+
+
+def test_a_wheel_has_every_package_of_the_library():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    found = project["tool"]["setuptools"]["packages"]["find"]
+    assert found["where"] == ["scripts"]
+    scripts = ROOT / "scripts"
+    folders = {path.parent for path in (scripts / "clqa").rglob("*.py")}
+    assert {scripts / "clqa", scripts / "clqa" / "layouts"} <= folders
+    for folder in folders:
+        # What setuptools finds: folders with an __init__.py whose dotted names fit a pattern.
+        assert (folder / "__init__.py").is_file()
+        name = ".".join(folder.relative_to(scripts).parts)
+        assert any(fnmatch.fnmatchcase(name, pattern) for pattern in found["include"]), name
 
 
 def test_the_lock_has_what_the_project_asks_for():

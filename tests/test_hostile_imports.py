@@ -137,7 +137,9 @@ def test_nothing_is_swapped_where_neither_set_has_an_answer():
 
     def check(n, easy, hard):
         sets = {"easy": ragged(easy), "hard": ragged(hard)}
-        check_against_graph("1p", formula, Batch(anchors[:n], relations[:n], sets), view)
+        names = {"easy": "easy.pkl", "hard": "hard.pkl"}
+        rows = Batch(anchors[:n], relations[:n], sets, queries=["one", "other"], files=names)
+        check_against_graph("1p", formula, rows, view)
 
     check(1, [[]], [[]])
     check(2, [[], [1]], [[], []])

@@ -7,11 +7,15 @@ import pickle
 import numpy as np
 import pytest
 
+from clqa.adjacencies import split_view
+from clqa.answers import split_answers
 from clqa.errors import InputError
+from clqa.formulas import parse
 from clqa.inventories import readable, sampling_table, without_zeros
+from clqa.plans import plan
 from clqa.published_sets import read_published
 from clqa.query_sets import read_queries
-from published_files import ENTITIES, RELATIONS, imported, write_pickles, write_small_graph
+from published_files import ENTITIES, RELATIONS, SHAPES, imported, write_pickles, write_small_graph
 
 ONE = ("e", ("r",))
 TWO_IN = (ONE, ("e", ("r", "n")))
@@ -67,9 +71,56 @@ def test_tp_fn_and_fp_are_easy_hard_and_retracted(small):
     assert sets["retracted"].values.tolist() == [4]
 
 
+NINE = [f"entity {number}" for number in range(9)]
+UNLIKED = ((0, (0,)), (1, (2, -2)))
+
+
+def of_nine(folder, tp, fn, fp):
+    """A graph with 3, 5 and 8 observed, and 6 and what takes 8 away in the test triples."""
+    train, test = [(0, 0, 3), (0, 0, 5), (0, 0, 8), (1, 0, 2)], [(0, 0, 6), (1, 2, 8)]
+    graph = write_small_graph(folder, train, test=test, labels=(NINE, RELATIONS))
+    sets = {"tp": {UNLIKED: tp}, "fn": {UNLIKED: fn}, "fp": {UNLIKED: fp}}
+    return graph, write_pickles(folder / "release", queries={TWO_IN: {UNLIKED}}, **sets)
+
+
+def test_tp_fn_and_fp_are_what_the_graphs_say_they_are(tmp_path):
+    graph, files = of_nine(tmp_path, {3, 5, 8}, {6}, {8})
+    imported(tmp_path, tmp_path / "release", files, ["2in"])
+    sets = read_published(tmp_path / "published.parquet")["2in"]
+    queries = read_queries(tmp_path / "queries.parquet").shapes["2in"]
+    formula, view = parse(SHAPES["2in"]), split_view(graph, "test")
+    own = split_answers(plan(formula), view, queries.anchors, queries.relations)
+    for answers in (sets, own._asdict()):
+        easy, hard, retracted = (
+            set(answers[name].values.tolist()) for name in ("easy", "hard", "retracted")
+        )
+        assert (easy - retracted, hard, retracted) == ({3, 5}, {6}, {8})
+        assert (easy | hard) - retracted == {3, 5, 6}
+
+
+def test_an_answer_in_tp_and_fn_of_a_larger_graph_is_named(tmp_path):
+    _, files = of_nine(tmp_path, {3, 5}, {5, 6}, set())
+    text = refusal(tmp_path, files, ["2in"])
+    assert text.startswith(f"fn.pkl and tp.pkl, 2in, query {UNLIKED}: the answer 5 is both hard")
+
+
 def test_an_answer_both_easy_and_hard_is_refused(small):
     text = refusal(small, release(small, easy={QUERY: {3, 5}}, hard={QUERY: {5, 4}}))
-    assert text.startswith("hard.pkl and easy.pkl, 1p, query (0, (0,)): an answer is both")
+    assert text.startswith("hard.pkl and easy.pkl, 1p, query (0, (0,)): the answer 5 is both")
+
+
+def test_an_overlapping_answer_is_named_as_the_release_numbers_it(small):
+    shifted = {(number + 1) % 6: label for number, label in enumerate(ENTITIES)}
+    query = (1, (0,))
+    files = release(
+        small,
+        entities=shifted,
+        relations=dict(enumerate(RELATIONS)),
+        queries={ONE: {query}},
+        easy={query: {4, 0}},
+        hard={query: {0}},
+    )
+    assert "query (1, (0,)): the answer 0 is both hard and easy" in refusal(small, files)
 
 
 def test_a_retracted_answer_must_be_an_easy_one(small):
@@ -83,8 +134,8 @@ def test_a_query_without_hard_answers_is_refused(small):
 
 def test_swapped_easy_and_hard_files_are_told_from_the_graph(small):
     text = refusal(small, release(small, easy={QUERY: {5}}, hard={QUERY: {3}}))
-    assert "1p" in text
-    assert "the two files are swapped" in text
+    assert text.startswith("easy.pkl and hard.pkl, 1p, query (0, (0,)) and those after it: ")
+    assert "; the two files are swapped (" in text
 
 
 @pytest.mark.parametrize(
@@ -121,6 +172,33 @@ def test_a_bad_shape_can_be_skipped_and_the_report_says_so(small):
     assert reasons == ["", report["2in"]["skipped"]]
     assert readable(without_zeros(table)).rows[1][-1] == reasons[1]
     assert "on_bad_shape: skip" in refusal_of_one(small, files)
+
+
+@pytest.mark.parametrize("others", [["1p", "2in"], ["2in", "1p"]])
+def test_a_bad_inp_of_three_shapes_is_named_and_the_others_go_on_without_it(small, others):
+    """A query of inp lacks the relation of its last link."""
+    two_in, inp = ((0, (0,)), (1, (2, -2))), (((0, (0,)), (1, (2, -2))),)
+    structure = (TWO_IN, ("r",))
+    contents = {
+        "queries": {ONE: {QUERY}, TWO_IN: {two_in}, structure: {inp}},
+        "easy": {QUERY: {3}, two_in: {3}, inp: {3}},
+        "hard": {QUERY: {5}, two_in: {5}, inp: {5}},
+    }
+    files = release(small, **contents)
+    text = refusal(small, files, [*others, "inp"])
+    assert text.startswith("queries.pkl, inp, query (((0, (0,)), (1, (2, -2))),): ")
+    assert "1p" not in text
+    assert "2in" not in text
+
+    imported(small, small / "release", files, [*others, "inp"], on_bad_shape="skip")
+    skipped = json.loads((small / "report.json").read_text())
+    assert [shape for shape, about in skipped.items() if "skipped" in about] == ["inp"]
+    assert skipped["inp"]["accepted"] == 0
+
+    imported(small, small / "release", files, others)
+    report = json.loads((small / "report.json").read_text())
+    assert {shape: about["accepted"] for shape, about in report.items()} == {"1p": 1, "2in": 1}
+    assert report == {shape: skipped[shape] for shape in others}
 
 
 def refusal_of_one(small, files):
@@ -267,6 +345,16 @@ def test_a_label_that_nothing_has_is_named(small, others, expected):
     (folder / "own.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
     files = {"queries": "own.jsonl"}
     assert expected in refusal(small, files, layout="neutral", fields="labels")
+
+
+def test_swapped_lists_of_lines_are_named_with_their_file(small):
+    folder = small / "release"
+    folder.mkdir()
+    line = LINE | {"easy": LINE["hard"], "hard": LINE["easy"]}
+    (folder / "own.jsonl").write_text(json.dumps(line) + "\n")
+    text = refusal(small, {"queries": "own.jsonl"}, layout="neutral", fields="labels")
+    assert text.startswith("own.jsonl, 1p, query 'line 1' and those after it: ")
+    assert "; the two sets are swapped (" in text
 
 
 def test_lines_that_are_no_text_are_named(small):

@@ -130,6 +130,10 @@ def test_constant_scores_of_ten_entities(ties, wanted):
     assert value("mrr", 0, 9, ties) == pytest.approx(wanted, abs=5e-7)
 
 
+def test_one_of_three_places_of_ten_is_among_the_first_three():
+    assert value("hits@3", 0, 9, "expected") == pytest.approx(0.3)
+
+
 def test_constant_scores_of_ten_entities_have_a_realistic_rank_in_the_middle():
     assert value("mr", 0, 9, "realistic") == 5.5
 

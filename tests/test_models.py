@@ -256,6 +256,11 @@ def test_random_scores_of_ten_entities_have_a_mean_reciprocal_rank_of_h10_over_t
     assert abs(found.mean() - 0.292897) < 4 * math.sqrt(variance / len(found))
 
 
+def test_random_scores_of_ten_entities_put_three_in_ten_answers_among_the_first_three():
+    found = random_values("hits@3", n_entities=10)
+    assert abs(found.mean() - 0.3) < 4 * math.sqrt(0.3 * 0.7 / len(found))
+
+
 def test_random_scores_lie_evenly_between_zero_and_one():
     graph, queries = toy_graph(n_entities=20001), batch_of("r1(s1,f)", [[0]], [[0]])
     counted = np.histogram(scores("random", graph, queries, seed=1), 10, range=(0, 1))[0]

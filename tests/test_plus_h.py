@@ -266,18 +266,27 @@ def test_an_answer_in_two_classes_is_refused(release):
 
 
 def test_swapped_easy_and_hard_files_are_told(release):
-    folder, _ = release
+    folder, shapes = release
     easy, hard = (benchmark(folder) / f"test-{kind}-answers.pkl" for kind in ("easy", "hard"))
     contents = easy.read_bytes(), hard.read_bytes()
     easy.write_bytes(contents[1])
     hard.write_bytes(contents[0])
     shutil.rmtree(benchmark(folder) / "test-query-reduction")
     files = {role: path for role, path in FILES.items() if role != "reductions"}
-    for shape in ("2p", "ip", "pi"):
+    told = []
+    for shape in ("2p", "ip", "pi", "2i", "2u"):
         with pytest.raises(InputError) as caught:
             imported(folder, folder / "iscqa-compl-benchmarks", files, [shape], layout="plus-h")
-        assert "swapped" in str(caught.value)
-        assert shape in str(caught.value)
+        text, known = str(caught.value), shapes[shape]
+        if any(one["full"] == one["hard"] for one in known.values()):
+            assert "test-hard-answers.pkl" in text
+            assert "has no hard answer; are the files swapped?" in text
+            continue
+        both = "test-easy-answers.pkl and test-hard-answers.pkl"
+        assert any(f"{both}, {shape}, query {query} and those" in text for query in known), text
+        assert "; the two files are swapped (" in text
+        told.append(shape)
+    assert told
 
 
 def test_a_hard_answer_that_the_graph_does_not_give_is_not_asked_for(release):

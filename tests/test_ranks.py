@@ -10,6 +10,7 @@ from clqa.errors import InputError
 from clqa.filters import FILTERS
 from clqa.ragged import ragged
 from clqa.ranks import count_competitors
+from clqa.ties import ranks
 from reference_ranks import competitors
 
 
@@ -106,6 +107,20 @@ def test_better_and_tied_candidates_are_told_apart():
 
 def test_tied_hard_answers_do_not_hurt_each_other():
     assert counts([0.9, 0.5, 0.5, 0.5, 0.1], hard=[1, 2]) == [(1, 1, 4), (1, 1, 4)]
+
+
+@pytest.mark.parametrize(
+    ("scores", "hard", "wanted"),
+    [
+        ([5, 7, 5, 5, 2, 5], [2], (2, 3.5, 5)),
+        ([5, 7, 5, 5, 2], [2], (2, 3, 4)),
+        ([0.9, 0.5, 0.5, 0.5, 0.1], [1, 2], (2, 2.5, 3)),
+    ],
+)
+def test_tied_scores_have_a_rank_for_each_policy(scores, hard, wanted):
+    found = count_competitors(np.array([scores]), ragged([hard]), [ragged([hard])])
+    for ties, rank in zip(("optimistic", "realistic", "pessimistic"), wanted, strict=True):
+        assert ranks(found.greater[0], found.tied[0], ties).tolist() == [rank] * len(hard)
 
 
 def test_an_answer_does_not_compete_with_itself():

@@ -44,8 +44,15 @@ def cell(found, line, column):
     return next(one for one in found.lines if one.model == line).cells[names.index(column)]
 
 
+def of_mrr(scope, entry):
+    """The one comparison with published MRR."""
+    (found,) = (one for one in comparisons(scope, entry, REFERENCES) if "hits" not in one.name)
+    return found
+
+
 def test_only_the_same_benchmark_graph_and_split_are_set_beside(scope):
-    assert [c.name for c in comparisons(scope, entry(), REFERENCES)] == ["betae-fb15k-237"]
+    names = [c.name for c in comparisons(scope, entry(), REFERENCES)]
+    assert names == ["betae-fb15k-237", "betae-fb15k-237-hits@10"]
     for change in ({"graph": "FB15k"}, {"split": "valid"}, {"published": {}}):
         names = [c.name for c in comparisons(scope, entry(**change), REFERENCES)]
         assert "betae-fb15k-237" not in names
@@ -60,7 +67,7 @@ def test_tables_of_several_metrics_of_one_benchmark_all_count(scope):
 
 
 def test_a_published_value_stands_beside_that_of_the_run(scope):
-    (found,) = comparisons(scope, entry(), REFERENCES)
+    found = of_mrr(scope, entry())
     assert cell(found, "QTO", "2p").text == "21.4"
     assert "primary source" in cell(found, "QTO", "2p").title
     assert cell(found, "oracle", "2p").text == "100.0"
@@ -68,7 +75,7 @@ def test_a_published_value_stands_beside_that_of_the_run(scope):
 
 
 def test_an_average_that_is_not_the_mean_is_marked(scope):
-    (found,) = comparisons(scope, entry(), REFERENCES)
+    found = of_mrr(scope, entry())
     printed, mean = (cell(found, "BetaE", f"negation {kind}") for kind in ("printed", "mean"))
     assert (printed.text, mean.text) == ("5.4", "5.48")
     assert printed.is_suspect
@@ -77,14 +84,14 @@ def test_an_average_that_is_not_the_mean_is_marked(scope):
 
 
 def test_a_run_without_all_shapes_has_no_mean_and_is_told(scope):
-    (found,) = comparisons(scope, entry(), REFERENCES)
+    found = of_mrr(scope, entry())
     assert cell(found, "oracle", "EPFO mean").value is None
     assert any("no 3p, 3i, pi, ip, up" in text for text in found.differences)
     assert any("pessimistic ties" in text for text in found.differences)
 
 
 def test_shapes_that_only_some_method_has_do_not_count_for_the_mean(scope):
-    (found,) = comparisons(scope, entry(), REFERENCES)
+    found = of_mrr(scope, entry())
     names = [column.name for column in found.columns]
     assert names.index("2u-DM") > names.index("EPFO mean")
     assert cell(found, "BetaE (De Morgan)", "2u-DM").text == "11.1"
@@ -101,7 +108,7 @@ def test_shapes_that_only_some_method_has_do_not_count_for_the_mean(scope):
             if key[-1] == "2in"
         },
     )
-    (found,) = comparisons(complete, entry(), REFERENCES)
+    found = of_mrr(complete, entry())
     own = {row[7]: row[9] for row in found.rows if row[5:7] == ("negation", "")}
     assert own["oracle"] == 1.0
 
@@ -121,6 +128,33 @@ def test_another_filter_than_the_published_one_is_told(scope, layout, own):
     told = [text for text in found.differences if "published filter" in text]
     expected = f"The published filter is plus-h-corrected; this run has {own}."
     assert told == ([] if own is None else [expected])
+
+
+def efok():
+    return entry(published=entry()["published"] | {"benchmark": "EFOk-CQA"})
+
+
+def test_a_table_whose_values_are_not_known_yet_is_told(scope):
+    found = comparisons(scope, efok(), REFERENCES)
+    assert [one.name for one in found] == ["efok-1-fb15k-237", "efok-2-fb15k-237"]
+    for one in found:
+        assert not one.columns
+        assert not one.lines
+        assert one.differences[0].endswith("not known yet.")
+        (row,) = one.rows
+        assert row[9:] == (None, "", None, None, "", "not known yet")
+    assert "EFOk-CQA" in found[0].caption
+
+
+def test_the_report_names_a_table_whose_values_are_not_known_yet(tmp_path):
+    given = write_run(tmp_path)
+    given["query_sets"]["toy-test"] = efok()
+    given["paths_to_summaries"]["FB15k-237"] = given["paths_to_summaries"].pop("toy")
+    assemble_report(**given)
+    assert page_of(given).count("not known yet") == 2
+    assert "None are known of these queries." not in page_of(given)
+    table = read_keyed_table(given["path_to_tables"] / "references.tsv", KEYS)
+    assert [key[1] for key in table.rows] == ["efok-1-fb15k-237", "efok-2-fb15k-237"]
 
 
 def test_the_report_and_its_tables_hold_the_comparison(tmp_path):

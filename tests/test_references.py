@@ -4,7 +4,13 @@ import pytest
 import yaml
 
 from clqa.errors import InputError
-from clqa.references import check_averages, read_references, suspects
+from clqa.references import (
+    check_averages,
+    empty_slots,
+    group_shapes,
+    read_references,
+    suspects,
+)
 
 
 def found(**wanted):
@@ -31,6 +37,36 @@ def test_a_single_value_can_have_a_tag_of_its_own():
 def test_values_that_are_printed_as_shares_are_kept():
     (value,) = found(table="query2box-fb15k-237-mrr", method="CQD-CO", shape="1p")
     assert value.value == 0.4658
+
+
+def test_hits_at_10_of_the_sets_of_betae():
+    averages = found(table="betae-fb15k-hits@10", method="UltraQuery (PyG)", shape="")
+    assert {one.group: one.printed for one in averages} == {"EPFO": "83.4", "negation": "72.5"}
+    values = {one.shape: one.value for one in found(table="betae-fb15k-237-hits@10")}
+    expected = {"1p": 0.5, "2p": 0.053, "3p": 0.076, "2i": 0.289, "3i": 0.282, "pi": 0.213}
+    expected |= {"ip": 0.23, "2u": 0.148, "up": 0.059, "2in": 0.007, "3in": 0.011, "inp": 0.035}
+    assert values == {**expected, "pin": 0.018, "pni": 0.035}
+
+
+def test_what_others_found_on_plus_h_is_noted():
+    notes = {one.method: one.note for one in found(table="plus-h-fb15k-237")}
+    for method, numbers in {
+        "QTO": ("16.11", "10.59", "13.16", "9.62", "54.6", "56.8"),
+        "CQD": ("40.05", "27.77", "7.88", "9.15"),
+        "CQD-Hybrid": ("42.17", "27.77", "9.33", "11.06"),
+    }.items():
+        assert [number for number in numbers if number not in notes[method]] == []
+
+
+def test_the_tables_of_efok_are_there_without_values():
+    slots = [one for one in empty_slots() if one.queries == "EFOk-CQA"]
+    assert [(one.graph, one.metric) for one in slots] == [
+        (graph, metric)
+        for graph in ("FB15k-237", "FB15k", "NELL995")
+        for metric in ("mrr", "hits@10")
+    ]
+    assert found(queries="EFOk-CQA") == []
+    assert all(group_shapes()[one.table] == {} for one in slots)
 
 
 @pytest.mark.parametrize("graph", ["FB15k-237+H", "NELL995+H", "ICEWS18+H"])

@@ -2,6 +2,10 @@
 
 import itertools
 import json
+import os
+import subprocess
+import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -164,6 +168,32 @@ def test_the_stage_reports_what_is_missing(tmp_path):
     found = read_queries(paths[1]).shapes["2p"]
     rows = {(int(a[0]), *map(int, r)) for a, r in zip(found.anchors, found.relations, strict=True)}
     assert rows == {(0, 0, 0), (1, 0, 1)}
+
+
+IN_A_PROCESS_OF_ITS_OWN = """
+import sys
+from clqa.judgements import Rules
+from sample_queries import sample_queries
+
+shapes = {"2p": "r1(s1,e1)&r2(e1,f)", "2i": "r1(s1,f)&r2(s2,f)", "2in": "r1(s1,f)&!r2(s2,f)"}
+sampling = {**Rules()._asdict(), "count": 12, "tries": 100, "exhaustive": False, "quotas": None}
+sample_queries(*sys.argv[1:], shapes, sampling, "test", 0, "q")
+"""
+
+
+def test_hash_seeds_and_threads_do_not_change_a_byte(tmp_path):
+    write_graph(tmp_path / "graph.npz", random_graph(12, n_entities=20, n_edges=90))
+    scripts = str(Path(clqa.sampling.__file__).parents[1])
+    found = []
+    for seed, threads in zip("0123", "1414", strict=True):
+        paths = [tmp_path / f"{seed}.parquet", tmp_path / f"{seed}.json"]
+        settings_ = {"PYTHONHASHSEED": seed, "PYTHONPATH": scripts}
+        settings_ |= {f"{kind}_NUM_THREADS": threads for kind in ("NUMBA", "OMP", "OPENBLAS")}
+        command = [sys.executable, "-c", IN_A_PROCESS_OF_ITS_OWN, tmp_path / "graph.npz", *paths]
+        subprocess.run(command, env={**os.environ, **settings_}, check=True)
+        found.append([path.read_bytes() for path in paths])
+    assert [about["accepted"] for about in json.loads(found[0][1]).values()] == [12, 12, 12]
+    assert found == [found[0]] * 4
 
 
 STAR = graph_of(

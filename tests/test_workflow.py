@@ -178,8 +178,12 @@ def test_every_job_has_a_log(finished):
     }
 
 
-def test_other_cores_and_hash_seeds_give_the_same_bytes(finished, tmp_path):
+def test_other_cores_hash_seeds_and_orders_of_shards_give_the_same_bytes(finished, tmp_path):
     other = tmp_path / "another name"
+    last = [f"results/ranks/toy-test/{model}/part-2.parquet" for model in reversed(MODELS)]
+    begun = done(finished, *last, *elsewhere(other), cores=1, PYTHONHASHSEED="1")
+    assert (begun["sample_queries"], begun["split_answers"], begun["rank_answers"]) == (1, 1, 5)
+    assert not list((other / "results").rglob("part-1*"))
     done(finished, *elsewhere(other), cores=1, PYTHONHASHSEED="1")
     ours, theirs = files_below(finished / "results"), files_below(other / "results")
     assert ours.keys() == theirs.keys()

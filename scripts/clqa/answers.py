@@ -101,7 +101,9 @@ def selected_answers(found: SplitAnswers, selected: Ragged) -> SplitAnswers:
     every = [found.hard, selected]
     bound = 1 + max((int(rows.values.max()) for rows in every if len(rows.values)), default=0)
     if not np.isin(_as_keys(selected, bound), _as_keys(found.hard, bound)).all():
-        raise InputError("an answer is selected that is no hard answer; sample the queries again")
+        raise InputError(
+            "an answer is selected that is no hard answer; sample or import its queries again"
+        )
     return released_answers(found, selected)
 
 

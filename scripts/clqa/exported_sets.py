@@ -61,6 +61,15 @@ def shapes_of(one: QuerySet | None) -> Iterator[tuple[str, Queries, Answers]]:
         yield shape, rows, one.answers.shapes[shape]
 
 
+def refuse_selection(queries: Queries) -> None:
+    """Raise `InputError` where only some of the hard answers are asked for."""
+    if queries.selected is not None:
+        raise InputError(
+            "its hard answers are a selection, which the layout cannot say; use the layout "
+            "neutral, json-lines or beta-e"
+        )
+
+
 def need_hard(answers: Answers) -> None:
     """Raise `InputError` unless every query has something to rank."""
     without = int((answers.hard.lengths() == 0).sum())

@@ -8,7 +8,14 @@ import numpy as np
 
 from clqa.canonical_forms import canonical
 from clqa.errors import InputError
-from clqa.exported_sets import QuerySet, Vocabulary, need_hard, shapes_of, write_vocabulary
+from clqa.exported_sets import (
+    QuerySet,
+    Vocabulary,
+    need_hard,
+    refuse_selection,
+    shapes_of,
+    write_vocabulary,
+)
 from clqa.files import replacing
 from clqa.formulas import parse
 from clqa.graphs import SPLITS, Graph
@@ -89,6 +96,7 @@ def write_query2box(
             try:
                 if key is None:
                     raise InputError("the Query2Box layout has no such shape")
+                refuse_selection(rows)
                 need_hard(answers)
             except InputError as error:
                 refused[shape] = str(error)

@@ -8,10 +8,18 @@ from pathlib import Path
 import numpy as np
 
 from clqa.errors import InputError
-from clqa.exported_sets import QuerySet, Vocabulary, need_hard, shapes_of, write_vocabulary
+from clqa.exported_sets import (
+    QuerySet,
+    Vocabulary,
+    need_hard,
+    refuse_selection,
+    shapes_of,
+    write_vocabulary,
+)
 from clqa.files import replacing
 from clqa.formulas import And, Atom, Formula, Not, Or, parse, renamed, symbols, to_text
 from clqa.graphs import FULL, SPLITS, Graph, sorted_unique
+from clqa.published_sets import SELECTION
 from clqa.query_sets import Answers, Queries
 from clqa.readings import binds_under_negation
 
@@ -35,12 +43,15 @@ def write_json_lines(
         for labels in vocabulary
     )
     for split, one in sets.items():
+        easy = one.queries.metadata.get("easy")
+        rule = {} if easy is None else {"selection": easy}
         with (
             replacing(folder / f"{split}.jsonl") as temporary,
             temporary.open("w", encoding="utf-8", newline="\n") as stream,
         ):
             for shape, rows, answers in shapes_of(one):
                 formula = one.queries.metadata["formulas"][shape]
+                selection = {k: getattr(rows, k) for k in SELECTION if getattr(rows, k) is not None}
                 for place in range(len(rows.query_ids)):
                     query = {
                         "shape": shape,
@@ -50,6 +61,8 @@ def write_json_lines(
                         "easy": entities[answers.easy.row(place)].tolist(),
                         "hard": entities[answers.hard.row(place)].tolist(),
                         "retracted": entities[answers.retracted.row(place)].tolist(),
+                        **{k: entities[v.row(place)].tolist() for k, v in selection.items()},
+                        **rule,
                     }
                     stream.write(json.dumps(query) + "\n")
     if fields == "ids":
@@ -71,6 +84,7 @@ def write_efok_json(
             formula = parse(one.queries.metadata["formulas"][shape])
             try:
                 _check_scopes(formula)
+                refuse_selection(rows)
                 need_hard(answers)
             except InputError as error:
                 refused[shape] = str(error)

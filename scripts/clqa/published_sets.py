@@ -5,7 +5,7 @@ Whatever a release publishes is kept as it is, for the audit: the sets may be `e
 """
 
 import os
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import chain
 from typing import NamedTuple
 
@@ -22,6 +22,8 @@ from clqa.release_ids import ReleaseIds
 from clqa.tables import Contents, read_table, write_table
 
 SETS = ("easy", "hard", "retracted", "full")
+# What a release has where its hard answers are a selection, as `clqa.query_sets.Queries` says.
+SELECTION = ("selected", "filtered")
 PUBLISHED = Contents(
     rule="import_queries",
     columns={
@@ -57,15 +59,27 @@ class Batch(NamedTuple):
     relations : (n, n_relations) int32
         Columns in the order of the shape's formula; rows in that of the file.
     sets : dict of Ragged
-        Published answers by the names of `SETS`, as far as the release has them.
+        Published answers by the names of `SETS`, as far as the release has them, and those of
+        `SELECTION` that are in the `selection` of the release.
     classes : Classes, optional
         Of the hard answers, in the order of their values.
+    queries : list
+        As the file writes them, for messages.
+    files : dict of str
+        For messages, the name of the file that has each of the sets.
     """
 
     anchors: np.ndarray
     relations: np.ndarray
     sets: dict[str, Ragged]
     classes: Classes | None = None
+    queries: Sequence = ()
+    files: Mapping[str, str] | None = None
+
+    def place(self, shape: str, row: int, *sets: str) -> str:
+        """Where a query is for a message about some of its sets: their files, shape and query."""
+        files = " and ".join(dict.fromkeys(self.files[name] for name in sets))
+        return f"{files}, {shape}, query {abridged(self.queries[row])}"
 
 
 class Release(NamedTuple):
@@ -76,10 +90,16 @@ class Release(NamedTuple):
     shapes : dict of Batch
     refused : dict of str
         Why, for shapes that could not be read.
+    selection : tuple of str
+        Those names of `SELECTION` that all shapes have among their sets.
+    easy : str, optional
+        By whose rule the answers beside a selection are easy, as the metadata of queries has it.
     """
 
     shapes: dict[str, Batch]
     refused: dict[str, str]
+    selection: tuple[str, ...] = ()
+    easy: str | None = None
 
 
 class Source(NamedTuple):
@@ -93,8 +113,8 @@ class Source(NamedTuple):
         Columns in the order of `formula`.
     formula : Formula
     sets : dict
-        For each name of `SETS` the answers of each query, as a list of collections of int, and the
-        name of the file that has them.
+        For each name of `SETS` and `SELECTION` the answers of each query, as a list of collections
+        of int, and the name of the file that has them.
     file : str
     """
 
@@ -141,8 +161,9 @@ def batch(
         name: answer_rows(rows, file, shape, source.queries, ids)
         for name, (rows, file) in source.sets.items()
     }
-    _check_sets(sets, shape, source, ids.bound, need_hard)
-    return Batch(anchors, relations, sets)
+    _check_sets(sets, shape, source, ids, need_hard)
+    files = {name: file for name, (_, file) in source.sets.items()}
+    return Batch(anchors, relations, sets, queries=source.queries, files=files)
 
 
 def columns(formula: Formula, other: Formula) -> tuple[list[int], list[int]]:
@@ -190,13 +211,14 @@ def answer_rows(rows: list, file: str, shape: str, queries: list, ids: ReleaseId
     keys.sort()
     twice = np.flatnonzero(keys[1:] == keys[:-1])
     if len(twice):
-        query = queries[keys[twice[0]] // n_ids]
-        raise _at(file, shape, query, f"the answer {keys[twice[0]] % n_ids} is there twice")
+        row, entity = divmod(keys[twice[0]], n_ids)
+        why = f"the answer {ids.as_released(entity)} is there twice"
+        raise _at(file, shape, queries[row], why)
     return Ragged(offsets, (keys % max(n_ids, 1)).astype(np.int32))
 
 
 def _check_sets(
-    sets: dict[str, Ragged], shape: str, source: Source, n_ids: int, need_hard: bool
+    sets: dict[str, Ragged], shape: str, source: Source, ids: ReleaseIds, need_hard: bool
 ) -> None:
     """Raise where published sets cannot be what their names say: they may be swapped."""
     hint = "are the files swapped?"
@@ -208,12 +230,13 @@ def _check_sets(
     )
     for one, other, wrong, text in rules:
         if one in sets and other in sets:
-            shared = is_shared(sets[one], sets[other], n_ids) == wrong
+            shared = is_shared(sets[one], sets[other], ids.bound) == wrong
             if shared.any():
                 place = shared.argmax()
                 query = source.queries[row_numbers(sets[one])[place]]
                 file = f"{source.sets[one][1]} and {source.sets[other][1]}"
-                raise _at(file, shape, query, f"an answer {text}; {hint}")
+                answer = f"the answer {ids.as_released(sets[one].values[place])}"
+                raise _at(file, shape, query, f"{answer} {text}; {hint}")
     name = "hard" if "hard" in sets else "full"
     if need_hard and name in sets and not sets[name].lengths().all():
         query = source.queries[sets[name].lengths().argmin()]

@@ -7,7 +7,15 @@ from typing import NamedTuple
 
 from clqa.inventories import Inventory
 from clqa.published_entries import filter_of
-from clqa.references import Average, Reference, check_averages, group_shapes, read_references
+from clqa.references import (
+    Average,
+    Reference,
+    Slot,
+    check_averages,
+    empty_slots,
+    group_shapes,
+    read_references,
+)
 from clqa.roundings import points
 from clqa.scopes import Column, Scope, found_row, metric_name
 from clqa.wide_tables import UNDEFINED, Cell, Line
@@ -30,6 +38,7 @@ class Comparison(NamedTuple):
         In what the protocols differ, or may.
     columns, lines
         As of `clqa.wide_tables.WideTable`: published methods first, then the models of the run.
+        Empty where the published values are not known yet.
     rows : list of tuple
         The same numbers, and all that is known of them, by `COLUMNS`.
     """
@@ -68,11 +77,12 @@ def comparisons(scope: Scope, entry: dict, path: str | os.PathLike) -> list[Comp
     path : path to `references.yaml`
     """
     benchmark = entry.get("published", {}).get("benchmark")
+    asked = (benchmark, entry["graph"], entry["split"])
     found: dict[str, list[Reference]] = {}
-    if benchmark is not None:
-        for one in read_references(path):
-            if (one.queries, one.graph, one.split) == (benchmark, entry["graph"], entry["split"]):
-                found.setdefault(one.table, []).append(one)
+    for one in read_references(path) if benchmark is not None else ():
+        if (one.queries, one.graph, one.split) == asked:
+            found.setdefault(one.table, []).append(one)
+    slots = [one for one in empty_slots(path) if (one.queries, one.graph, one.split) == asked]
     groups = group_shapes(path) if found else {}
     averages = {(a.table, a.method, a.group): a for a in check_averages(path)} if found else {}
     tables = (
@@ -85,7 +95,8 @@ def comparisons(scope: Scope, entry: dict, path: str | os.PathLike) -> list[Comp
         )
         for name, references in found.items()
     )
-    return [_comparison(scope, table, filtered_as(entry)) for table in tables]
+    known = [_comparison(scope, table, filtered_as(entry)) for table in tables]
+    return [*known, *(_unknown(scope, slot) for slot in slots)]
 
 
 def filtered_as(entry: dict) -> str | None:
@@ -112,12 +123,24 @@ def _comparison(scope: Scope, table: _Table, as_read: str | None) -> Comparison:
     lines = [_published_line(table, method) for method in methods]
     lines += [_own_line(scope, table, model, rule) for model in scope.models]
     rows = [*_published_rows(scope, table), *_own_rows(scope, table, rule)]
-    caption = (
-        f"{metric_name(first.metric)} published for the {first.split} queries of {first.queries} "
-        f"on {first.graph}, and of this run"
-    )
+    caption = f"{_caption(first)}, and of this run"
     differences = list(_differences(scope, table, as_read or rule))
     return Comparison(table.name, caption, differences, _columns(table), tuple(lines), rows)
+
+
+def _unknown(scope: Scope, slot: Slot) -> Comparison:
+    """What is said in place of a table whose values are not known."""
+    about = (scope.queries, slot.table, slot.metric, "", slot.filter, "", "", "", "published")
+    row = (*about, None, "", None, None, "", "not known yet")
+    told = [f"{slot.title}: not known yet."]
+    return Comparison(slot.table, _caption(slot), told, (), (), [row])
+
+
+def _caption(one: Reference | Slot) -> str:
+    return (
+        f"{metric_name(one.metric)} published for the {one.split} queries of {one.queries} "
+        f"on {one.graph}"
+    )
 
 
 def _columns(table: _Table) -> tuple[Column, ...]:

@@ -49,6 +49,18 @@ class Reference(NamedTuple):
     note: str
 
 
+class Slot(NamedTuple):
+    """A published table whose values are not known yet; its fields are those of `Reference`."""
+
+    table: str
+    title: str
+    graph: str
+    queries: str
+    split: str
+    metric: str
+    filter: str
+
+
 class Average(NamedTuple):
     """A printed average beside the mean of the printed values of its group.
 
@@ -96,8 +108,17 @@ def group_shapes(path: str | os.PathLike = REFERENCES) -> dict[str, dict[str, tu
     """Of each table the shapes of each group, over which its averages are taken."""
     return {
         name: {group: tuple(shapes) for group, shapes in table["groups"].items()}
-        for name, table, *_ in _entries(path)
+        for name, table in _tables(path)
     }
+
+
+def empty_slots(path: str | os.PathLike = REFERENCES) -> list[Slot]:
+    """The tables without rows."""
+    return [
+        Slot(name, *(table[key] for key in Slot._fields[1:]))
+        for name, table in _tables(path)
+        if not table["rows"]
+    ]
 
 
 def check_averages(path: str | os.PathLike = REFERENCES) -> list[Average]:
@@ -127,10 +148,14 @@ def _verdict(printed: Decimal, mean: Decimal | None) -> str:
     return "truncated" if mean.quantize(unit, ROUND_FLOOR) == printed else "wrong"
 
 
+def _tables(path: str | os.PathLike) -> Iterator[tuple[str, dict]]:
+    schema = read_yaml(_WORKFLOW / "schemas" / "references.schema.yaml")
+    yield from validated(read_yaml(path), schema, str(path)).items()
+
+
 def _entries(path: str | os.PathLike) -> Iterator[tuple[str, dict, dict, str, dict]]:
     """Key and content of a table, row, group and what the row has of the group, in order."""
-    schema = read_yaml(_WORKFLOW / "schemas" / "references.schema.yaml")
-    for name, table in validated(read_yaml(path), schema, str(path)).items():
+    for name, table in _tables(path):
         for row in table["rows"]:
             for group in table["groups"]:
                 if group not in row:

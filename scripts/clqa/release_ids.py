@@ -39,6 +39,10 @@ class ReleaseIds(NamedTuple):
         """No entity of the release has this id, or a larger one, in the graph."""
         return int(self.entities.max(initial=-1)) + 1
 
+    def as_released(self, entity: int) -> int:
+        """The id that the release has for an entity of the graph."""
+        return int(np.flatnonzero(self.entities == entity)[0])
+
 
 def own_ids(n_entities: int, n_relations: int) -> ReleaseIds:
     """Of a release that uses the graph's ids."""

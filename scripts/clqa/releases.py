@@ -13,7 +13,7 @@ from clqa.graph_entries import DICTIONARIES
 from clqa.graphs import Graph
 from clqa.layouts import beta_e, efo_1, efok_json, neutral, plus_h, query2box, ultra_query
 from clqa.plans import plan
-from clqa.published_entries import OPTIONS
+from clqa.published_entries import OPTIONS, filter_of
 from clqa.published_sets import Batch, Release
 from clqa.ragged_sets import row_numbers
 from clqa.receipts import received
@@ -52,6 +52,8 @@ def read_release(
     options = {key: published[key] for key in OPTIONS.get(layout, ()) if key in published}
     if options.pop("fields", "ids") == "labels":
         options["labels"] = graph_labels(*paths, graph.vocabulary)
+    if filter_of(published) is not None:
+        options["filter_"] = filter_of(published)
     if "index" in files or all(role in files for role in DICTIONARIES):
         keys = {role: receipt["files"][role].get("key") for role in DICTIONARIES if role in files}
         own = graph_labels(*paths, graph.vocabulary)
@@ -71,17 +73,11 @@ def _graphs_ids(files, names, layout: str, graph: Graph) -> ReleaseIds:
     return own_ids(graph.n_entities, graph.n_relations)
 
 
-def check_against_graph(
-    shape: str, formula: Formula, batch: Batch, view: View, is_selection: bool = False
-) -> None:
+def check_against_graph(shape: str, formula: Formula, batch: Batch, view: View) -> None:
     """Raise `InputError` where the graph tells that easy and hard answers change places.
 
-    A look at some queries is enough: swapped files are swapped throughout.
-
-    Parameters
-    ----------
-    is_selection : bool
-        Whether the hard answers are some of those of the graph, and the others are easy.
+    A look at some queries is enough: swapped files are swapped throughout. Of a selection the hard
+    answers are some of those of the graph, and the others are easy.
     """
     easy, hard = batch.sets.get("easy"), batch.sets.get("hard")
     if easy is None or hard is None or not len(batch.anchors):
@@ -93,13 +89,13 @@ def check_against_graph(
         for place in range(len(anchors))
     ]
     are_swapped = all(a == d and b == c for a, b, c, d in rows) and any(a != b for a, b, *_ in rows)
-    if is_selection:
+    if "selected" in batch.sets:
         are_swapped = all(a <= d for a, _, _, d in rows) and any(a and b & c for a, b, c, _ in rows)
     if are_swapped:
-        query = [batch.anchors[0].tolist(), batch.relations[0].tolist()]
+        what = "files" if batch.files["easy"] != batch.files["hard"] else "sets"
         raise InputError(
-            f"{shape}, query {query} and those after it: the easy answers are what the graph has "
-            "as hard ones, and the other way round; the two files are swapped"
+            f"{batch.place(shape, 0, 'easy', 'hard')} and those after it: the easy answers are "
+            f"what the graph has as hard ones, and the other way round; the two {what} are swapped"
         )
 
 

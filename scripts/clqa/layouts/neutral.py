@@ -4,10 +4,14 @@ Parquet: the role `queries` is a table of queries and `answers` one of answers, 
 makes them. JSON lines: the role `queries` has a query a line, such as
 `{"formula": "r1(s1,f)", "anchors": [5], "relations": [0], "easy": [1], "hard": [7, 9]}`; anchors
 and relations are in the order in which the formula first names them; of `easy`, `hard`,
-`retracted` and `full` all queries of a formula have the same ones; `shape` is for readers, other
-keys are refused. With `fields: labels`, lines have labels of the graph in place of ids.
+`retracted` and `full` all queries of a formula have the same ones. Where only some hard answers are
+asked for, all lines have them as `selected`; those of +H have the rule by which the others are
+easy, as `selection`, and if it is that of the release, what it takes for easy, as `filtered`.
+`shape` is for readers; other keys are refused. With `fields: labels`, lines have labels of the
+graph in place of ids.
 """
 
+import itertools
 import json
 from collections.abc import Mapping
 from pathlib import Path
@@ -19,13 +23,21 @@ from clqa.canonical_forms import canonical
 from clqa.errors import InputError, abridged
 from clqa.formulas import Formula, parse, symbols
 from clqa.json_objects import DoubleKeyError, unique
-from clqa.published_sets import SETS, Release, Source, batch
+from clqa.published_sets import SELECTION, SETS, Release, Source, batch
 from clqa.query_sets import read_answers, read_queries
+from clqa.ragged import Ragged
 from clqa.release_ids import ReleaseIds
 from clqa.vocabularies import given_ids, label_array
 
 LINES = (".jsonl", ".ndjson")
-KEYS = ("shape", "formula", "anchors", "relations", *SETS)
+LISTS = (*SETS, *SELECTION)
+KEYS = ("shape", "formula", "anchors", "relations", *LISTS, "selection")
+# The columns of a selection, by the rule by which the other answers are easy.
+RULES = {
+    None: ((), ("selected",)),
+    "plus-h-corrected": (("selected",),),
+    "plus-h-released": (SELECTION,),
+}
 
 
 def read(
@@ -45,8 +57,9 @@ def read(
     is_lines = files["queries"].suffix in LINES
     if labels is not None and not is_lines:
         raise InputError(f"{names['queries']}: only JSON lines ({LINES[0]}) may have labels")
-    sources = _from_lines(files, names, labels) if is_lines else _from_tables(files, names)
-    release = Release({}, {})
+    read_sources = _from_lines if is_lines else _from_tables
+    sources, selection = read_sources(files, names, labels)
+    release = Release({}, {}, *selection)
     for shape, formula in formulas.items():
         try:
             source = sources.get(canonical(formula)[0])
@@ -65,15 +78,37 @@ def vocabulary(files: Mapping[str, Path]) -> str | None:
     return read_queries(files["queries"]).metadata["vocabulary"]
 
 
-def _from_tables(files, names):
+def _selection(present, rule: object, place: str) -> tuple[tuple[str, ...], str | None]:
+    """Names of `SELECTION` that are present, and the rule, where the two go together."""
+    names = tuple(name for name in SELECTION if name in present)
+    if not isinstance(rule, str | None) or rule not in RULES:
+        known = ", ".join(one for one in RULES if one)
+        raise InputError(f"{place}: unknown selection {abridged(rule)}; known: {known}")
+    if names not in RULES[rule]:
+        wanted = " or ".join(" and ".join(one) or "none" for one in RULES[rule])
+        found, by = " and ".join(names) or "none", rule or "no rule"
+        raise InputError(
+            f"{place}: a selection by {by} has of {' and '.join(SELECTION)} {wanted}, found {found}"
+        )
+    return names, rule
+
+
+def _from_tables(files, names, _labels):
     queries = read_queries(files["queries"])
+    columns = {
+        name
+        for rows in queries.shapes.values()
+        for name in SELECTION
+        if getattr(rows, name) is not None
+    }
+    selection = _selection(columns, queries.metadata.get("easy"), names["queries"])
     answers = read_answers(files["answers"]).shapes if "answers" in files else {}
     found = {}
     for name, rows in queries.shapes.items():
         formula = parse(queries.metadata["formulas"][name])
 
         def source(shape, name=name, rows=rows, formula=formula):
-            sets = {}
+            sets = {kind: (_lists(getattr(rows, kind)), names["queries"]) for kind in selection[0]}
             if name in answers:
                 if list(answers[name].query_ids) != list(rows.query_ids):
                     raise InputError(
@@ -81,22 +116,31 @@ def _from_tables(files, names):
                         f"{names['queries']}"
                     )
                 for kind in ("easy", "hard", "retracted"):
-                    offsets, values = getattr(answers[name], kind)
-                    lists = np.split(values, offsets[1:-1]) if len(offsets) > 1 else []
-                    sets[kind] = ([row.tolist() for row in lists], names["answers"])
+                    sets[kind] = (_lists(getattr(answers[name], kind)), names["answers"])
             written = list(rows.query_ids)
             return Source(written, rows.anchors, rows.relations, formula, sets, names["queries"])
 
         found[canonical(formula)[0]] = source
-    return found
+    return found, selection
+
+
+def _lists(rows: Ragged) -> list[list[int]]:
+    values, ends = rows.values.tolist(), rows.offsets.tolist()
+    return [values[a:b] for a, b in itertools.pairwise(ends)]
 
 
 def _from_lines(files, names, labels):
     groups: dict[str, list[tuple[int, dict]]] = {}
+    selection = None
     with open(files["queries"], "rb") as stream:
         for number, line in enumerate(stream, start=1):
             if line.strip():
                 query = _read_line(line, names["queries"], number)
+                place = f"{names['queries']}:{number}"
+                own = _selection(query, query.get("selection"), place)
+                if own != (selection or own):
+                    raise InputError(f"{place}: another selection than the lines before it have")
+                selection = own
                 groups.setdefault(query["formula"], []).append((number, query))
     if labels is not None:
         _number([one for rows in groups.values() for one in rows], labels, names["queries"])
@@ -114,14 +158,14 @@ def _from_lines(files, names, labels):
         found[key] = lambda shape, rows=rows, formula=formula: _lines_source(
             rows, formula, names["queries"], shape
         )
-    return found
+    return found, selection or ((), None)
 
 
 def _read_line(line: bytes, file: str, number: int) -> dict:
     place = f"{file}:{number}"
     try:
         query = json.loads(line, object_pairs_hook=unique)
-        lists = [query["anchors"], query["relations"], *(query[s] for s in SETS if s in query)]
+        lists = [query["anchors"], query["relations"], *(query[s] for s in LISTS if s in query)]
         is_query = isinstance(query["formula"], str) and all(isinstance(o, list) for o in lists)
     except DoubleKeyError as error:
         raise InputError(f"{place}: {error}") from None
@@ -141,7 +185,7 @@ def _is_id(value: object) -> bool:
 
 def _number(rows: list[tuple[int, dict]], labels: tuple[pa.Array, pa.Array], file: str) -> None:
     """Put ids in place of labels."""
-    keys = {"entity": ("anchors", *SETS), "relation": ("relations",)}
+    keys = {"entity": ("anchors", *LISTS), "relation": ("relations",)}
     for (kind, own), known in zip(keys.items(), labels, strict=True):
         ids = _ids_by_label(rows, own, known)
         for number, query in rows:
@@ -167,12 +211,12 @@ def _ids_by_label(rows, keys: tuple[str, ...], known: pa.Array) -> dict[str, int
 
 def _lines_source(rows, formula, file, shape) -> Source:
     sizes = {"anchors": len(symbols(formula, "s")), "relations": len(symbols(formula, "r"))}
-    kinds = [kind for kind in SETS if kind in rows[0][1]]
+    kinds = [kind for kind in LISTS if kind in rows[0][1]]
     for number, query in rows:
         for key, size in sizes.items():
             if len(query[key]) != size or not all(map(_is_id, query[key])):
                 raise InputError(f"{file}:{number}, {shape}: expected {size} ids as {key}")
-        if kinds != [kind for kind in SETS if kind in query]:
+        if kinds != [kind for kind in LISTS if kind in query]:
             raise InputError(f"{file}:{number}, {shape}: expected the sets {', '.join(kinds)}")
     columns = [
         np.array([query[key] for _, query in rows], np.int64).reshape(len(rows), size)

@@ -53,19 +53,27 @@ def read(
     names: Mapping[str, str],
     formulas: Mapping[str, Formula],
     ids: ReleaseIds,
+    filter_: str,
 ) -> Release:
     """The shapes that are asked for, each with the classes of its hard answers.
 
     The sets are `easy` and `hard` as released, and `full` where there is a folder `all`.
+
+    Parameters
+    ----------
+    filter_ : {"corrected", "released"}
+        Whose answers beside the selection are easy: those of the graph, or those of the release.
     """
     core = {role: path for role, path in files.items() if not role.startswith("reductions.")}
     source = beta_e.opened(core, names)
     folders = _folders(files)
+    selection = {"selected": "hard"} | ({"filtered": "easy"} if filter_ == "released" else {})
 
     def shape_of(shape: str, formula: Formula) -> Batch:
         of_shape = folders.get(canonical(formula)[0], {})
         found = source(shape, formula)
         made = batch(shape, found, formula, ids)
+        made = made._replace(sets=made.sets | {k: made.sets[v] for k, v in selection.items()})
         full = _full(found, of_shape.get(ALL, {}), shape, ids, made.sets["hard"])
         if full is not None:
             made = made._replace(sets={**made.sets, "full": full})
@@ -74,7 +82,8 @@ def read(
             return made
         return made._replace(classes=_classes(found, classes, shape, ids, made.sets["hard"]))
 
-    return release_of(formulas, shape_of)
+    release = release_of(formulas, shape_of)
+    return release._replace(selection=tuple(selection), easy=f"plus-h-{filter_}")
 
 
 def _folders(files: Mapping[str, Path]) -> dict[str, dict[str, dict[str, tuple[Path, str]]]]:
