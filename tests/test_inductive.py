@@ -444,7 +444,7 @@ def test_bad_files_are_told_with_file_shape_and_query(tmp_path, others, expected
         ((ONE, (9, (0,)), {7}, {8}), "test_queries.pkl, 1p, query (9, (0,)): entity ids must be 0"),
         ((ONE, (6, (4,)), {7}, {8}), "query (6, (4,)): relation ids must be 0 to 3"),
         ((ONE, (6, (0,)), {7}, {9}), "test_answers_hard.pkl, 1p, query (6, (0,)): answer 9: ids"),
-        ((ONE, (6, (0,)), {8}, {7}), "1p, query [[6], [0]] and those after it: the easy answers"),
+        ((ONE, (6, (0,)), {8}, {7}), "1p, query (6, (0,)) and those after it: the easy answers"),
         ((ONE, (3, (0,)), {4}, {5}), "is in no triple of the graph of the split"),
         ((ONE, (6, (0,)), {7}, {5}), "is in no triple of the graph of the split"),
     ],
