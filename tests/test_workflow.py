@@ -98,8 +98,8 @@ def finished(tmp_path_factory) -> Path:
     rest = done(folder, PYTHONHASHSEED="0")
     assert first == {"download_graph": 1, "build_graph": 1, "sample_queries": 1}
     assert rest == {
-        "sample_queries": 1,
-        "split_answers": 2,
+        "sample_queries": 3,
+        "split_answers": 4,
         "predict_oracle": 2,
         "predict_answers": 8,
         "audit_queries": 1,
@@ -141,11 +141,8 @@ def test_a_run_makes_its_report(finished):
     assert any(name.startswith("runs/toy/tables/") for name in names)
     assert {f"scores/toy-test/{model}.parquet" for model in MODELS} <= names.keys()
     assert {f"sets/toy-test/{model}/sets.parquet" for model in MODELS} <= names.keys()
-    assert not any("toy-valid" in name for name in names)
-
-
-def test_query_sets_for_tuning_are_made_when_asked_for(finished):
-    assert planned(finished, "tuning") == {"sample_queries": 2, "split_answers": 2, "tuning": 1}
+    assert {"queries/toy-valid/part-1.parquet", "answers/toy-valid/part-2.parquet"} <= names.keys()
+    assert not any(name.startswith("predictions/toy-valid") for name in names)
 
 
 def test_rules_that_are_tuned_run_the_models_on_the_partner(finished):
@@ -246,8 +243,8 @@ def test_an_edited_metric_is_computed_anew_from_kept_ranks(folder):
 def test_a_changed_formula_reruns_its_shard_only(folder):
     edit(folder / "config/shapes.yaml", "2in: r1(s1,f)&!r2(s2,f)", "2in: r2(s2,f)&!r1(s1,f)")
     assert planned(folder) == {
-        "sample_queries": 1,
-        "split_answers": 1,
+        "sample_queries": 2,
+        "split_answers": 2,
         "audit_queries": 1,
         "predict_oracle": 1,
         "predict_answers": 4,
@@ -265,7 +262,7 @@ def test_a_changed_file_of_a_local_graph_rebuilds_it(folder):
 @pytest.mark.parametrize(
     ("setting", "reruns", "keeps"),
     [
-        ("seed=1", {"sample_queries": 2, "predict_answers": 8}, {"build_graph"}),
+        ("seed=1", {"sample_queries": 4, "predict_answers": 8}, {"build_graph"}),
         ("ties=[pessimistic]", {"score_answers": 5, "assemble_report": 1}, {"rank_answers"}),
         ("metrics=[mrr]", {"score_answers": 5, "assemble_report": 1}, {"rank_answers"}),
         ("models=[constant]", {"assemble_report": 1}, {"score_answers"}),

@@ -141,10 +141,11 @@ class Run(NamedTuple):
         entry = self.query_sets[queries]
         return [entry["valid"]] if needed and "valid" in entry else []
 
-    def partners(self) -> list[str]:
-        """The query sets on which those of the run are tuned."""
+    def partners(self, published: bool = True) -> list[str]:
+        """The query sets on which those of the run are tuned, or the sampled ones of them."""
         entries = self.evaluated().values()
-        return sorted({entry["valid"] for entry in entries if "valid" in entry})
+        names = {entry["valid"] for entry in entries if "valid" in entry}
+        return sorted(names if published else names - {*self.published(names)})
 
 
 def read_run(config: dict, files: Iterable[str], folder: str, methods: Mapping[str, Path]) -> Run:
