@@ -342,6 +342,22 @@ def test_like_branches_may_be_allowed():
     assert any(a[0] == a[1] and r[0] == r[1] for a, r in pairs)
 
 
+def test_the_orders_of_like_branches_are_one_query_or_several():
+    """With all queries drawn, those in any order are twice as many, and none is there twice."""
+    graph = random_graph(2)
+
+    def drawn(**options):
+        found = sampled(graph, FORK, count=100_000, tries=3_000_000, **options)
+        rows = zip(found.anchors.tolist(), found.relations.tolist(), strict=True)
+        return [tuple(zip(*row, strict=True)) for row in rows]
+
+    once, both = drawn(), drawn(unordered=False)
+    assert len(set(once)) == len(once) > 20
+    assert len({frozenset(branches) for branches in once}) == len(once)
+    assert set(both) == {order for a, b in once for order in ((a, b), (b, a))}
+    assert len(both) == 2 * len(once)
+
+
 def test_a_negation_that_changes_nothing_is_refused_on_request():
     graph, formula = random_graph(5), parse(NEGATION)
     found = sampled(graph, NEGATION, count=60, tries=20_000, negation="must_change")

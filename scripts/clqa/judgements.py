@@ -57,6 +57,7 @@ class Rules(NamedTuple):
     draw: str = "answers"
     inverse_undo: str = "chain"
     distinct_branches: bool = True
+    unordered: bool = True
     require_hard: bool = True
     negation: str = "must_retract"
     max_hard: int | None = 100
