@@ -151,6 +151,7 @@ class Judge(NamedTuple):
     positive_program: np.ndarray
     caps: np.ndarray
     distinct: bool
+    unordered: bool
     require_hard: bool
     negation: int
     min_links: int
@@ -203,6 +204,7 @@ def plan_judge(both: View, missing: View, shape: Plan, rules: Rules, orders: np.
         positive_program=shape.positive_program,
         caps=np.array(caps, np.int64),
         distinct=rules.distinct_branches,
+        unordered=rules.unordered,
         require_hard=rules.require_hard,
         negation=NEGATION.index(negation),
         min_links=rules.min_links,
@@ -246,7 +248,7 @@ def judge_grounding(judge, accepted, grounding, best):
                 break
         if difference == 0 and judge.distinct:
             return _DUPLICATE_BRANCHES
-        if difference < 0:
+        if difference < 0 and judge.unordered:
             for j in range(orders.shape[1]):
                 best[j] = grounding[orders[i, j]]
     return _ACCEPTED if accepted.table[find_slot(accepted, best)] < 0 else _DUPLICATE_QUERY

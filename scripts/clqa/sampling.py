@@ -183,7 +183,6 @@ def plan_attempts(
     shape = plan(formula)
     check_rules(rules, formula, shape)
     text, orders = canonical(formula)
-    orders = orders if rules.unordered else orders[:1]
     if ground.split == "train":
         negation = "must_change" if rules.negation == "must_retract" else rules.negation
         rules = rules._replace(max_hard=None, max_retracted=None, negation=negation)
