@@ -225,7 +225,8 @@ def _scores(answers: list[dict], model: str, run: dict) -> pa.Table:
         rows.append(_score_row(answer, "", greater, tied, run))
         for number in np.unique(links):
             at = links == number
-            rows.append(_score_row(answer, f"links={number}", greater[at], tied[at], run))
+            primary = run | {key: run[key][:1] for key in ("ties", "filters")}
+            rows.append(_score_row(answer, f"links={number}", greater[at], tied[at], primary))
     return pa.Table.from_pylist(sorted(rows, key=lambda row: row["stratum"]))
 
 

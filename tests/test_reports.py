@@ -15,6 +15,7 @@ from clqa.files import sha256_of
 from clqa.fingerprints import FIELDS, fingerprint
 from clqa.formulas import parse
 from clqa.keyed_tables import KeyedTable, read_keyed_table, write_tsv
+from clqa.pages import stratum_label
 from clqa.reports import Row, negation_reading
 from clqa.roundings import points, rounded
 from clqa.scopes import Scope, key_of
@@ -452,6 +453,32 @@ def test_tables_are_made_by_key_whatever_the_order_of_rows():
     one = scope(values)
     other = one._replace(numbers=dict(reversed(one.numbers.items())))
     assert headline(one) == headline(other)
+
+
+def test_strata_have_rows_of_the_scores_that_they_have_and_no_others(metrics):
+    """Other tie policies and filters are not measured there: no row may call them undefined."""
+    found = {
+        (ties, rule)
+        for ties, rule, stratum in zip(
+            *(cells(metrics, name) for name in ("ties", "filter", "stratum")), strict=True
+        )
+        if stratum
+    }
+    assert found == {("pessimistic", "observed-and-full"), ("", "observed-and-full")}
+
+
+@pytest.mark.parametrize(
+    ("name", "label"),
+    [
+        ("links=1", "1 missing link"),
+        ("links=3", "3 missing links"),
+        ("size=10-19", "10-19 true answers"),
+        ("degree=0", "0 edges"),
+        ("class=pos-exist", "pos-exist"),
+    ],
+)
+def test_strata_are_told_in_words(name, label):
+    assert stratum_label(name) == label
 
 
 def test_strata_come_in_the_order_of_their_numbers():

@@ -91,21 +91,28 @@ class Section(NamedTuple):
         return sum(pair[0] for pair in shapes), sum(pair[1] for pair in shapes)
 
     @property
-    def by_stratum(self) -> list[tuple[str, WideTable, list[tuple[str, list, list]]]]:
-        """Title and table of each key, with label, lines and counts of each of its strata."""
+    def by_stratum(self) -> list[tuple[str, str, WideTable, list[tuple[str, list, list]]]]:
+        """Each key, its title and table, with label, lines and counts of each of its strata."""
         parts = []
         for key, names in strata(self.scope).items():
             table = self.tables[key]
             own = [
                 (
-                    name.partition("=")[2],
+                    stratum_label(name),
                     [line for line in table.lines if line.stratum == name],
                     self.counts[name],
                 )
                 for name in names
             ]
-            parts.append((TITLES[key], table, own))
+            parts.append((key, TITLES[key], table, own))
         return parts
+
+
+def stratum_label(name: str) -> str:
+    """A stratum in words, such as `2 missing links` or `10-19 true answers`."""
+    key, _, value = name.partition("=")
+    words = {"links": "missing link", "size": "true answer", "degree": "edge"}
+    return f"{value} {words[key]}{'' if value == '1' else 's'}" if key in words else value
 
 
 def section(

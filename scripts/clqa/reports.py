@@ -94,22 +94,31 @@ def metric_rows(
     averaging: Sequence[str] = ("query",),
     intervals: Mapping[tuple, tuple[float, float]] | None = None,
 ) -> Iterator[Row]:
-    """All rows of one model on one query set, strata last and only under the first averaging.
+    """All rows of one model on one query set.
+
+    Strata come last, with the scores that they have, and only under the first averaging.
 
     Parameters
     ----------
     intervals : dict, optional
         As `clqa.interval_tables.read_intervals` gives it: of averages over queries.
     """
-    columns = [name for name in scores.table.column_names if name.endswith("]")]
+    columns = {
+        name: scores.table[name].to_pylist()
+        for name in scores.table.column_names
+        if name.endswith("]")
+    }
     places = _places(scores.table)
     n_answers = scores.table["n_hard"].to_pylist()
     for stratum in sorted({stratum for stratum, _ in places} | {""}, key=stratum_order):
         asked = itertools.product(columns, averaging[:1] if stratum else averaging)
+        inside = [i for (name, _), rows in places.items() if name == stratum for i in rows]
         for column, level in asked:
+            values = columns[column]
             if level == "answer" and not metrics.is_of_answers(score_parts(column)[0]):
                 continue
-            values = scores.table[column].to_pylist()
+            if stratum and all(values[i] is None for i in inside):
+                continue
             averages = {}
             for shape in scores.shapes:
                 rows = places.get((stratum, shape), ())

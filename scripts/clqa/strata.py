@@ -23,8 +23,6 @@ KEYS = (*OF_ANSWERS, *OF_QUERIES)
 # Buckets start at these numbers.
 _SIZES = (0, 1, 2, 5, 10, 20, 50, 100)
 _DEGREES = (0, 1, 10, 100, 1000, 10_000)
-
-
 TITLES = {
     "links": "number of missing links",
     "class": "reduction class",
