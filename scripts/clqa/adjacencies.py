@@ -52,7 +52,7 @@ class Incidence(NamedTuple):
     rows : (n_rows + 1,) uint64
         relation << 34 | place of the first edge.
     edges : (n_edges,) uint32
-        As in `Adjacency`.
+        id of the neighbour << 1 | a flag.
     """
 
     entity_rows: np.ndarray
@@ -124,9 +124,9 @@ def _edges(graph: Graph, observed: tuple[str, ...], full: tuple[str, ...]) -> Ed
     return Edges(rows[first], first < n_observed)
 
 
-def incidence(keys: np.ndarray, relations: np.ndarray, ids: np.ndarray, n: int) -> Incidence:
-    """Edges by their entity `keys`, each with its relation and its other end."""
-    rows, places, edges = _compressed(keys, relations, ids, np.ones(len(ids), bool))
+def incidence(keys, relations, ids, flags: np.ndarray, n: int) -> Incidence:
+    """Edges by their entity `keys`, each with its relation, its other end and a flag."""
+    rows, places, edges = _compressed(keys, relations, ids, flags)
     entity_rows = np.zeros(n + 1, np.int64)
     np.cumsum(np.bincount(rows[:, 0], minlength=n), out=entity_rows[1:])
     return Incidence(entity_rows, _packed(rows[:, 1], places), edges)
@@ -157,14 +157,14 @@ def _adjacency(relations, entities, neighbours, observed, n_relations: int) -> A
     )
 
 
-def _compressed(first, second, ids, observed):
+def _compressed(first, second, ids, flags):
     """Keys of the rows, places where they start and end, and packed edges."""
     order = row_order(np.column_stack([first, second, ids]))
     keys = np.column_stack([first[order], second[order]])
     new_row = np.ones(len(keys), dtype=bool)
     np.any(keys[1:] != keys[:-1], axis=1, out=new_row[1:])
     starts = np.flatnonzero(new_row)
-    edges = ids[order].astype(np.uint32) << np.uint32(1) | observed[order].astype(np.uint32)
+    edges = ids[order].astype(np.uint32) << np.uint32(1) | flags[order].astype(np.uint32)
     return keys[starts], np.append(starts, len(keys)), edges
 
 

@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from clqa.adjacencies import View, find_row
+from clqa.adjacencies import View
 from clqa.errors import InputError
 from clqa.evaluation import evaluate
 from clqa.formulas import Formula, to_text
@@ -13,40 +13,36 @@ from clqa.plans import Plan
 from clqa.programs import COMPLEMENT, PROJECT_NEGATED
 from clqa.randomness import mixed
 from clqa.sets import BOOLEAN, COST, FREE_OF_COST, collect, look_up, tally
-from clqa.trees import Anchor, Complement, Intersect, Node, Project, Unite
-from clqa.walks import DRAWS, GROUNDED, INVERSE_UNDO
+from clqa.walks import DRAWS, GROUNDED, INVERSE_UNDO, NO_HARD, NOTHING_RETRACTED
 
 NEGATION = ("must_retract", "must_change", "any")
 
-# Why an attempt is rejected, in the order in which the rules are tried.
+# Why an attempt is rejected, in the order in which the rules are tried. The first four can be seen
+# in a walk, the third and fourth again in the answers.
 REASONS = (
     "dead_end",
     "round_trip",
+    "no_hard_answers",
+    "negation_retracts_nothing",
     "duplicate_branches",
     "duplicate_query",
-    "no_hard_answers",
     "no_answers",
     "too_many_hard",
     "too_many_easy",
     "too_many_retracted",
-    "negation_retracts_nothing",
     "negation_changes_nothing",
     "too_few_links",
 )
 (
-    _DEAD_END,
-    _ROUND_TRIP,
     _DUPLICATE_BRANCHES,
     _DUPLICATE_QUERY,
-    _NO_HARD,
     _NO_ANSWERS,
     _MANY_HARD,
     _MANY_EASY,
     _MANY_RETRACTED,
-    _NOTHING_RETRACTED,
     _NOTHING_CHANGED,
     _FEW_LINKS,
-) = range(len(REASONS))
+) = range(NOTHING_RETRACTED + 1, len(REASONS))
 _ACCEPTED = GROUNDED
 _NO_CAP = np.iinfo(np.int64).max
 
@@ -89,52 +85,15 @@ def cap(value: int | None) -> int:
     return _NO_CAP if value is None else value
 
 
-def _changing_rows(shape: Plan, negated: bool) -> np.ndarray:
-    """Anchored atoms of which one must have a missing edge if the answers are to change.
-
-    Without a missing edge in an atom that is not negated no answer is hard, without one in a
-    negated atom none is retracted. Where all such atoms start at an anchor, this can be seen before
-    the query is answered.
-
-    Returns
-    -------
-    rows : (n_atoms, 3) int32
-        Columns of the relation and of the constant, and whether the atom is walked from its tail;
-        empty if some atom starts elsewhere.
-    """
-    rows: list[tuple[int, int, int]] = []
-    anchored = True
-
-    def visit(node: Node, odd: bool) -> None:
-        nonlocal anchored
-        match node:
-            case Project(inner, relation, reverse, flipped):
-                if (odd ^ flipped) == negated:
-                    anchored &= isinstance(inner, Anchor)
-                    constant = inner.constant if isinstance(inner, Anchor) else 0
-                    rows.append((relation, constant, int(reverse)))
-                visit(inner, odd)
-            case Complement(inner):
-                visit(inner, not odd)
-            case Intersect(children) | Unite(children):
-                for child in children:
-                    visit(child, odd)
-
-    visit(shape.root, False)
-    return np.array(rows if anchored else [], np.int32).reshape(-1, 3)
-
-
 class Judge(NamedTuple):
     """A shape and the rules for its queries, for the kernels.
 
     Attributes
     ----------
-    both, missing : View
-        The two graphs of a split, and the edges that only the full one has.
+    both : View
+        The two graphs of a split.
     orders : (n_symmetries, n_constants + n_relations) int64
         See `canonical_forms.canonical`.
-    positive_rows, negated_rows : (n_atoms, 3) int32
-        Anchored atoms of which one must have a missing edge.
     caps : (3,) int64
         On hard, easy and retracted answers.
     negation : int
@@ -142,10 +101,7 @@ class Judge(NamedTuple):
     """
 
     both: View
-    missing: View
     orders: np.ndarray
-    positive_rows: np.ndarray
-    negated_rows: np.ndarray
     program: np.ndarray
     normal_program: np.ndarray
     positive_program: np.ndarray
@@ -188,17 +144,18 @@ class Accepted(NamedTuple):
     latest: np.ndarray
 
 
-def plan_judge(both: View, missing: View, shape: Plan, rules: Rules, orders: np.ndarray) -> Judge:
-    """Prepare the judgement of a shape's queries."""
+def negation_rule(shape: Plan, rules: Rules) -> str:
+    """What negation must do in a shape: anything where it has none."""
     has_negation = np.isin(shape.normal_program[:, 0], (COMPLEMENT, PROJECT_NEGATED)).any()
-    negation = rules.negation if has_negation else "any"
+    return rules.negation if has_negation else "any"
+
+
+def plan_judge(both: View, shape: Plan, rules: Rules, orders: np.ndarray) -> Judge:
+    """Prepare the judgement of a shape's queries."""
     caps = [cap(value) for value in (rules.max_hard, rules.max_easy, rules.max_retracted)]
     return Judge(
         both=both,
-        missing=missing,
         orders=orders,
-        positive_rows=_changing_rows(shape, negated=False),
-        negated_rows=_changing_rows(shape, negated=True),
         program=shape.program,
         normal_program=shape.normal_program,
         positive_program=shape.positive_program,
@@ -206,32 +163,9 @@ def plan_judge(both: View, missing: View, shape: Plan, rules: Rules, orders: np.
         distinct=rules.distinct_branches,
         unordered=rules.unordered,
         require_hard=rules.require_hard,
-        negation=NEGATION.index(negation),
+        negation=NEGATION.index(negation_rule(shape, rules)),
         min_links=rules.min_links,
     )
-
-
-@kernel
-def _none_changes(missing, rows, anchors, relations):
-    """Whether the listed atoms have no missing edge, so that what depends on them cannot change."""
-    for k in range(len(rows)):
-        near = missing.heads if rows[k, 2] else missing.tails
-        first, last = find_row(near, anchors[rows[k, 1]], relations[rows[k, 0]])
-        if last > first:
-            return False
-    return len(rows) > 0
-
-
-@kernel
-def judge_atoms(judge, anchors, relations):
-    """Reject at once what no missing edge of an anchored atom can change as it must."""
-    missing = judge.missing
-    if judge.require_hard and _none_changes(missing, judge.positive_rows, anchors, relations):
-        return _NO_HARD
-    must_retract = judge.negation == 0
-    if must_retract and _none_changes(missing, judge.negated_rows, anchors, relations):
-        return _NOTHING_RETRACTED
-    return _ACCEPTED
 
 
 @kernel
@@ -283,7 +217,7 @@ def judge_answers(judge, work, room, anchors, relations):
     tally(graphs, work, counts, mode)
     retracted, hard, kept = counts[1], counts[2], counts[3]
     if hard == 0 and judge.require_hard:
-        return _NO_HARD
+        return NO_HARD
     if hard + kept == 0:
         return _NO_ANSWERS
     if hard > judge.caps[0]:
@@ -293,7 +227,7 @@ def judge_answers(judge, work, room, anchors, relations):
     if retracted > judge.caps[2]:
         return _MANY_RETRACTED
     if judge.negation == 0 and retracted == 0:
-        return _NOTHING_RETRACTED
+        return NOTHING_RETRACTED
     if judge.min_links > 1 and hard > 0 and _few_links(judge, work, room, anchors, relations, hard):
         return _FEW_LINKS
     if judge.negation == 1:

@@ -35,8 +35,8 @@ from clqa.judgements import (
     check_rules,
     find_slot,
     judge_answers,
-    judge_atoms,
     judge_grounding,
+    negation_rule,
     plan_judge,
 )
 from clqa.kernels import kernel
@@ -44,7 +44,18 @@ from clqa.plans import Plan, plan
 from clqa.randomness import seek, stream_key
 from clqa.sets import Scratch, scratch
 from clqa.trees import Anchor, Project
-from clqa.walks import GROUNDED, Walk, Ways, plan_walk, walk, ways
+from clqa.walks import (
+    GROUNDED,
+    NO_HARD,
+    NOTHING_RETRACTED,
+    Walk,
+    Ways,
+    changing,
+    plan_walk,
+    walk,
+    walk_steps,
+    ways,
+)
 
 # Attempts made at a time.
 _BATCH = 1 << 14
@@ -60,17 +71,19 @@ class Ground(NamedTuple):
 
     Attributes
     ----------
-    both, missing : View
-        Observed and full graph, and the edges that only the full one has, to answer queries.
+    changes : (n_edges, 2) bool
+        See `walks.changing`.
+    both : View
+        Observed and full graph, to answer queries.
     full_ways, missing_ways : Ways
-        The same edges, to draw walks from.
+        Edges of the full graph, and those that only it has, to draw walks from.
     """
 
     graph: Graph
     split: str
     edges: Edges
+    changes: np.ndarray
     both: View
-    missing: View
     full_ways: Ways
     missing_ways: Ways
 
@@ -97,15 +110,15 @@ class Sampled(NamedTuple):
 def sampling_ground(graph: Graph, split: str) -> Ground:
     """Lay out the observed and the full graph of a split (`train`, `valid` or `test`)."""
     edges = split_edges(graph, split)
-    lost = missing_edges(edges)
+    changes, n = changing(edges, graph.n_entities), graph.n_entities
     return Ground(
         graph=graph,
         split=split,
         edges=edges,
+        changes=changes,
         both=view_of(graph, edges),
-        missing=view_of(graph, lost),
-        full_ways=ways(graph, edges),
-        missing_ways=ways(graph, lost),
+        full_ways=ways(edges, changes, n),
+        missing_ways=ways(missing_edges(edges), changes[~edges.observed], n),
     )
 
 
@@ -186,20 +199,23 @@ def plan_attempts(
     if ground.split == "train":
         negation = "must_change" if rules.negation == "must_retract" else rules.negation
         rules = rules._replace(max_hard=None, max_retracted=None, negation=negation)
+    must_retract = negation_rule(shape, rules) == "must_retract"
+    changes = (NO_HARD,) * rules.require_hard + (NOTHING_RETRACTED,) * must_retract
     walks = plan_walk(
-        shape.root,
-        ground.edges,
-        ground.full_ways,
-        ground.missing_ways,
-        ground.graph.inverse,
-        rules.draw,
-        rules.inverse_undo,
-        missing_share,
+        steps=walk_steps(shape.root, rules.inverse_undo == "everywhere", changes),
+        edges=ground.edges,
+        changes=ground.changes,
+        full=ground.full_ways,
+        missing=ground.missing_ways,
+        inverse=ground.graph.inverse,
+        draw=rules.draw,
+        ban=rules.inverse_undo != "allowed",
+        missing_share=missing_share,
     )
     n = ground.graph.n_entities
     return Attempts(
         walks=walks,
-        judge=plan_judge(ground.both, ground.missing, shape, rules, orders),
+        judge=plan_judge(ground.both, shape, rules, orders),
         work=scratch(n, shape.program, shape.normal_program, shape.positive_program),
         room=Room(np.empty(n, np.int32), np.empty(n, np.uint8), np.zeros(4, np.int64)),
         key=stream_key(*stream, text),
@@ -288,14 +304,12 @@ def _attempt_batch(walks, judge, work, room, state, key, first, batch, accepted)
     n_constants, n_relations = state.anchors.shape[1], state.relations.shape[1]
     grounding = np.empty(n_constants + n_relations, np.int32)
     anchors, relations = grounding[:n_constants], grounding[n_constants:]
-    registers = np.empty(len(walks.steps) + 1, np.int32)
+    registers = np.empty(len(walks.steps) + 1, np.int64)
     best = np.empty(judge.orders.shape[1], np.int32)
     random = np.empty(1, np.uint64)
     for attempt in range(first, first + batch):
         seek(random, key, attempt)
         outcome = walk(walks, random, registers, grounding, n_constants)
-        if outcome == GROUNDED:
-            outcome = judge_atoms(judge, anchors, relations)
         if outcome == GROUNDED:
             outcome = judge_grounding(judge, state, grounding, best)
         if outcome == GROUNDED:

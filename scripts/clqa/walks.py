@@ -11,7 +11,6 @@ from clqa.adjacencies import (
     Incidence,
     incidence,
 )
-from clqa.graphs import Graph
 from clqa.kernels import kernel
 from clqa.randomness import below, uniform
 from clqa.trees import Anchor, Complement, Everything, Intersect, Node, Project, Unite
@@ -19,8 +18,8 @@ from clqa.trees import Anchor, Complement, Everything, Intersect, Node, Project,
 DRAWS = ("answers", "relations", "edges")
 INVERSE_UNDO = ("chain", "everywhere", "allowed")
 
-# How a walk ends.
-GROUNDED, DEAD_END, ROUND_TRIP = -1, 0, 1
+# How a walk ends: the places of these reasons in `judgements.REASONS`, or with a grounding.
+GROUNDED, DEAD_END, ROUND_TRIP, NO_HARD, NOTHING_RETRACTED = range(-1, 4)
 _REDRAWS = 40
 
 # Steps of a walk, one row each: either fix a constant (column) to a register, or draw a neighbour
@@ -29,38 +28,58 @@ _REDRAWS = 40
 _FIX, _DRAW = 0, 1
 
 
-def walk_steps(root: Node, across_branches: bool) -> np.ndarray:
-    """The walk from an answer to the anchors, (n_steps, 6) int32.
+def walk_steps(root: Node, across_branches: bool, must_change: tuple[int, ...]) -> np.ndarray:
+    """The walk from an answer to the anchors, (n_steps, 8) int32.
 
     Columns: kind, register, column of the constant or relation, register of the neighbour, whether
-    the atom is walked from its head, and the step drawn before on the same path. The path ends at
-    an intersection or union, unless `across_branches`.
-    """
-    steps: list[tuple[int, ...]] = []
-    registers = iter(range(1, 1 << 20))
+    the atom is walked from its head, and the step drawn before on the same path; then how the walk
+    ends if no atom of this kind has a missing edge, or -1, and whether this is the last such atom.
+    A path ends at an intersection or union, unless `across_branches`.
 
-    def visit(node: Node, register: int, before: int) -> None:
+    Parameters
+    ----------
+    must_change : tuple of int
+        `NO_HARD` if an answer must be hard: without a missing edge in an atom that is not negated
+        none is. `NOTHING_RETRACTED` if one must be retracted, which takes a missing edge in a
+        negated atom. Where all such atoms start at an anchor, the walk sees it.
+    """
+    steps: list[list[int]] = []
+    registers = iter(range(1, 1 << 20))
+    anchored = dict.fromkeys(must_change, True)
+
+    def visit(node: Node, register: int, before: int, odd: bool) -> None:
         match node:
             case Anchor(constant):
-                steps.append((_FIX, register, constant, 0, 0, -1))
-            case Project(inner, relation, reverse, _):
-                neighbour = next(registers)
-                steps.append((_DRAW, register, relation, neighbour, int(reverse), before))
-                visit(inner, neighbour, len(steps) - 1)
+                steps.append([_FIX, register, constant, 0, 0, -1, -1, 0])
+            case Project(inner, relation, reverse, flipped):
+                neighbour, end = next(registers), NOTHING_RETRACTED if odd ^ flipped else NO_HARD
+                steps.append([_DRAW, register, relation, neighbour, int(reverse), before, end, 0])
+                if end in anchored:
+                    anchored[end] &= isinstance(inner, Anchor)
+                visit(inner, neighbour, len(steps) - 1, odd)
             case Complement(inner):
-                visit(inner, register, before)
+                visit(inner, register, before, not odd)
             case Intersect(children) | Unite(children):
                 for child in children:
-                    visit(child, register, before if across_branches else -1)
+                    visit(child, register, before if across_branches else -1, odd)
             case Everything():
                 pass
 
-    visit(root, 0, -1)
-    return np.array(steps, np.int32).reshape(-1, 6)
+    visit(root, 0, -1, False)
+    last = {step[6]: k for k, step in enumerate(steps)}
+    for k, step in enumerate(steps):
+        step[7] = int(last[step[6]] == k)
+        if not anchored.get(step[6], False):
+            step[6] = -1
+    return np.array(steps, np.int32).reshape(-1, 8)
 
 
 class Ways(NamedTuple):
-    """Edges by the entity that a step starts from: to its heads, or to its tails."""
+    """Edges by the entity that a step starts from: to its heads, or to its tails.
+
+    The bit of an edge tells whether its other end lacks an edge of its relation in the observed
+    graph: whether an atom can change that starts there.
+    """
 
     heads: Incidence
     tails: Incidence
@@ -76,9 +95,10 @@ class Walk(NamedTuple):
     inverse : (n_relations,) int32
     starts : (n_starts,) int32
         Entities that an edge leads to.
-    edges, edge_starts : (n_edges, 3) int32, (n_relations_present + 1,) int64
-        Edges as head, relation, tail by relation, where an edge is drawn first.
-    steps : (n_steps, 6) int32
+    edges, edge_starts : (n_edges, 3) int64, (n_relations_present + 1,) int64
+        Edges as head, relation, tail by relation, where an edge is drawn first; entities are as in
+        the edges of `Ways`.
+    steps : (n_steps, 8) int32
     draw : int
         Place in `DRAWS`.
     ban_round_trips : bool
@@ -98,18 +118,28 @@ class Walk(NamedTuple):
     missing_share: float
 
 
-def ways(graph: Graph, edges: Edges) -> Ways:
-    """Edges by entity, in both directions."""
+def changing(edges: Edges, n: int) -> np.ndarray:
+    """Whether the head, and the tail, of each edge lacks an edge of its relation, (n_edges, 2)."""
+    relations = edges.triples[:, 1].astype(np.int64) * n
+    keys = [relations + edges.triples[:, column] for column in (0, 2)]
+    return np.column_stack([np.isin(rows, rows[~edges.observed]) for rows in keys])
+
+
+def ways(edges: Edges, changes: np.ndarray, n: int) -> Ways:
+    """Edges by entity, in both directions, with what `changing` tells of each."""
     heads, relations, tails = edges.triples.T
-    n = graph.n_entities
-    return Ways(incidence(tails, relations, heads, n), incidence(heads, relations, tails, n))
+    return Ways(
+        incidence(tails, relations, heads, changes[:, 0], n),
+        incidence(heads, relations, tails, changes[:, 1], n),
+    )
 
 
 def plan_walk(
-    root: Node, edges: Edges, full: Ways, missing: Ways, inverse, draw, inverse_undo, missing_share
+    steps, edges: Edges, changes, full: Ways, missing: Ways, inverse, draw, ban, missing_share
 ) -> Walk:
-    """Prepare walks of a shape; the arguments are as in `Walk`, with options by their names."""
-    first = edges.triples if draw != "answers" else edges.triples[:0]
+    """Prepare walks of a shape; the arguments are as in `Walk`, with `draw` by its name."""
+    first = edges.triples[: len(edges.triples) if draw != "answers" else 0].astype(np.int64)
+    first[:, [0, 2]] = first[:, [0, 2]] << 1 | changes[: len(first)]
     first = np.ascontiguousarray(first[np.argsort(first[:, 1], kind="stable")])
     relation_starts = np.flatnonzero(np.diff(first[:, 1], prepend=-1))
     return Walk(
@@ -119,26 +149,36 @@ def plan_walk(
         starts=np.flatnonzero(np.diff(full.heads.entity_rows)).astype(np.int32),
         edges=first,
         edge_starts=np.append(relation_starts, len(first)).astype(np.int64),
-        steps=walk_steps(root, inverse_undo == "everywhere"),
+        steps=steps,
         draw=DRAWS.index(draw),
-        ban_round_trips=inverse_undo != "allowed",
+        ban_round_trips=ban,
         missing_share=missing_share,
     )
 
 
 @kernel
 def walk(inputs, random, registers, grounding, n_constants):
-    """Ground the shape from an answer backwards."""
+    """Ground the shape from an answer backwards.
+
+    Parameters
+    ----------
+    registers : (n_registers,) int64
+        Overwritten: entities, as in the edges of `Ways`.
+
+    Returns
+    -------
+    end : int64
+    """
     grounding[:] = -1
-    forced = np.int64(-1)
+    forced, changing = np.int64(-1), np.int64(0)
     if inputs.draw == 0:
         if len(inputs.starts) == 0:
-            return DEAD_END
-        registers[0] = inputs.starts[below(random, len(inputs.starts))]
+            return np.int64(DEAD_END)
+        registers[0] = inputs.starts[below(random, len(inputs.starts))] << 1
     else:
         first, last = np.int64(0), np.int64(len(inputs.edges))
         if last == 0:
-            return DEAD_END
+            return np.int64(DEAD_END)
         if inputs.draw == 1:
             kind = below(random, len(inputs.edge_starts) - 1)
             first, last = inputs.edge_starts[kind], inputs.edge_starts[kind + 1]
@@ -148,20 +188,24 @@ def walk(inputs, random, registers, grounding, n_constants):
     for k in range(len(inputs.steps)):
         step = inputs.steps[k]
         if step[0] == _FIX:
-            held = grounding[step[2]]
-            if held >= 0 and held != registers[step[1]]:
-                return DEAD_END
-            grounding[step[2]] = registers[step[1]]
+            entity, held = np.int32(registers[step[1]] >> 1), grounding[step[2]]
+            if held >= 0 and held != entity:
+                return np.int64(DEAD_END)
+            grounding[step[2]] = entity
             continue
         column = n_constants + step[2]
         if k == 0 and forced >= 0:
             grounding[column] = inputs.edges[forced, 1]
             registers[step[3]] = inputs.edges[forced, 2 if step[4] else 0]
-            continue
-        outcome = _draw_neighbour(inputs, random, registers, grounding, step, column, n_constants)
-        if outcome != GROUNDED:
-            return outcome
-    return GROUNDED
+        else:
+            end = _draw_neighbour(inputs, random, registers, grounding, step, column, n_constants)
+            if end != GROUNDED:
+                return end
+        if step[6] >= 0:
+            changing |= (registers[step[3]] & 1) << np.int64(step[6])
+            if step[7] and not changing >> np.int64(step[6]) & 1:
+                return np.int64(step[6])
+    return np.int64(GROUNDED)
 
 
 @kernel
@@ -170,10 +214,10 @@ def _draw_neighbour(inputs, random, registers, grounding, step, column, n_consta
     use_missing = inputs.missing_share > 0 and uniform(random) < inputs.missing_share
     edges = inputs.missing if use_missing else inputs.full
     near = edges.tails if step[4] else edges.heads
-    entity = registers[step[1]]
+    entity = registers[step[1]] >> 1
     first, last = near.entity_rows[entity], near.entity_rows[entity + 1]
     if first == last:
-        return DEAD_END
+        return np.int64(DEAD_END)
     banned = np.int32(-1)
     if inputs.ban_round_trips and step[5] >= 0:
         before = inputs.steps[step[5]]
@@ -187,7 +231,7 @@ def _draw_neighbour(inputs, random, registers, grounding, step, column, n_consta
             mask = np.uint64(PLACE_MASK)
             begin = np.int64(near.rows[row] & mask)
             end = np.int64(near.rows[row + 1] & mask)
-            registers[step[3]] = near.edges[begin + below(random, end - begin)] >> 1
+            registers[step[3]] = near.edges[begin + below(random, end - begin)]
             grounding[column] = relation
-            return GROUNDED
-    return ROUND_TRIP
+            return np.int64(GROUNDED)
+    return np.int64(ROUND_TRIP)
