@@ -1,10 +1,9 @@
 """Averages in their one order: answers, query, shape, group.
 
-Each level is an unweighted mean of the level below. Sums are exact (`math.fsum`), so that no order
+Each level is an unweighted mean of the level below. Sums are correctly rounded, so that no order
 of answers, queries or shapes can change a digit. What is undefined is None, never 0 or NaN.
 """
 
-import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
@@ -37,7 +36,12 @@ class Average(NamedTuple):
 
 def mean(values: Sequence[float]) -> float | None:
     """Exactly summed mean; None for no values."""
-    return math.fsum(values) / len(values) if len(values) else None
+    return _total(values) / len(values) if len(values) else None
+
+
+def _total(values: Sequence[float]) -> float:
+    values = np.asarray(values, np.float64)
+    return float(_exact_sum(values, 0, len(values), np.empty(64)))
 
 
 def query_means(values: np.ndarray, offsets: np.ndarray) -> np.ndarray:
@@ -110,37 +114,34 @@ def _rounded(parts, n_parts):
     return high
 
 
-def shape_average(values: Iterable[float | None], n_answers: Iterable[int]) -> Average:
+def shape_average(values: np.ndarray, n_answers: np.ndarray) -> Average:
     """Mean over the queries of one shape.
 
     Parameters
     ----------
-    values : one value per query, None for a query without hard answers
-    n_answers : number of hard answers per query
+    values : (n_queries,) float64
+        NaN for a query without hard answers.
+    n_answers : (n_queries,) int
+        Hard answers of each query.
     """
-    kept = [(value, n) for value, n in zip(values, n_answers, strict=True)]
-    defined = [(value, n) for value, n in kept if value is not None]
+    values, n_answers = np.asarray(values, np.float64), np.asarray(n_answers, np.int64)
+    defined = ~np.isnan(values)
     return Average(
-        value=mean([value for value, _ in defined]),
-        n_queries=len(defined),
-        n_answers=sum(int(n) for _, n in defined),
-        n_skipped=len(kept) - len(defined),
+        value=mean(values[defined]),
+        n_queries=int(defined.sum()),
+        n_answers=int(n_answers[defined].sum()),
+        n_skipped=int(len(values) - defined.sum()),
     )
 
 
-def answer_average(values: Iterable[float | None], n_answers: Iterable[int]) -> Average:
-    """Mean over all hard answers of the queries of one shape.
-
-    Parameters
-    ----------
-    values : one mean over its answers per query, None for a query without hard answers
-    n_answers : number of hard answers per query
-    """
-    kept = [(value, int(n)) for value, n in zip(values, n_answers, strict=True)]
-    average = shape_average(*zip(*kept, strict=True)) if kept else shape_average((), ())
+def answer_average(values: np.ndarray, n_answers: np.ndarray) -> Average:
+    """Mean over all hard answers of the queries of one shape, from the means over each query's."""
+    values, n_answers = np.asarray(values, np.float64), np.asarray(n_answers, np.int64)
+    average = shape_average(values, n_answers)
     if average.value is None:
         return average
-    total = math.fsum(value * n for value, n in kept if value is not None)
+    defined = ~np.isnan(values)
+    total = _total(values[defined] * n_answers[defined])
     return average._replace(value=total / average.n_answers)
 
 

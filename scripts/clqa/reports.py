@@ -6,6 +6,7 @@ import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
+import numpy as np
 import pyarrow as pa
 
 from clqa import metrics
@@ -22,6 +23,7 @@ from clqa.strata import TITLES, stratum_order
 # What is averaged over what, by the level over which the mean of a shape is taken.
 AVERAGING = {"query": "answers>query>shape>group", "answer": "answers>shape>group"}
 _OF_SHAPES = {"query": shape_average, "answer": answer_average}
+_NO_ROWS = np.empty(0, np.int64)
 GROUPS = ("EPFO", "negation")  # of the headline, in this order
 
 
@@ -104,26 +106,25 @@ def metric_rows(
         As `clqa.interval_tables.read_intervals` gives it: of averages over queries.
     """
     columns = {
-        name: scores.table[name].to_pylist()
+        name: scores.table[name].to_numpy()
         for name in scores.table.column_names
         if name.endswith("]")
     }
     places = _places(scores.table)
-    n_answers = scores.table["n_hard"].to_pylist()
+    n_answers = scores.table["n_hard"].to_numpy()
     for stratum in sorted({stratum for stratum, _ in places} | {""}, key=stratum_order):
         asked = itertools.product(columns, averaging[:1] if stratum else averaging)
-        inside = [i for (name, _), rows in places.items() if name == stratum for i in rows]
+        inside = [rows for (name, _), rows in places.items() if name == stratum]
         for column, level in asked:
             values = columns[column]
             if level == "answer" and not metrics.is_of_answers(score_parts(column)[0]):
                 continue
-            if stratum and all(values[i] is None for i in inside):
+            if stratum and all(np.isnan(values[rows]).all() for rows in inside):
                 continue
             averages = {}
             for shape in scores.shapes:
-                rows = places.get((stratum, shape), ())
-                found = [values[i] for i in rows], [n_answers[i] for i in rows]
-                average = _OF_SHAPES[level](*found)
+                rows = places.get((stratum, shape), _NO_ROWS)
+                average = _OF_SHAPES[level](values[rows], n_answers[rows])
                 n_skipped = len(places.get(("", shape), ())) - average.n_queries
                 averages[shape] = average._replace(n_skipped=n_skipped)
             for row in _rows_of_score(scores, run, column, level, stratum, averages):
@@ -132,13 +133,13 @@ def metric_rows(
                 yield row if ends is None else row._replace(lower=ends[0], upper=ends[1])
 
 
-def _places(table: pa.Table) -> dict[tuple[str, str], list[int]]:
+def _places(table: pa.Table) -> dict[tuple[str, str], np.ndarray]:
     """Row numbers by stratum and shape."""
     places: dict[tuple[str, str], list[int]] = {}
     keys = zip(table["stratum"].to_pylist(), table["shape"].to_pylist(), strict=True)
     for number, key in enumerate(keys):
         places.setdefault(key, []).append(number)
-    return places
+    return {key: np.array(rows) for key, rows in places.items()}
 
 
 def _rows_of_score(
