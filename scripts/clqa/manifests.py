@@ -13,7 +13,7 @@ from clqa.files import sha256_of
 from clqa.reports import Row, inference_graph, protocol_of
 from clqa.score_tables import Scores
 
-PACKAGES = ("numpy", "scipy", "numba", "pyarrow", "pandas", "matplotlib", "snakemake")
+PACKAGES = ("numpy", "scipy", "numba", "pyarrow", "matplotlib", "snakemake")
 ROOT = Path(__file__).resolve().parents[2]
 
 

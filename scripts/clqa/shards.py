@@ -7,7 +7,7 @@ from clqa.errors import InputError
 
 # Bound on the predictions of one shard. A job starts in half a second and must be worth it, and
 # must fit into memory a few times over.
-MAX_BYTES = 400_000_000
+MAX_BYTES = 800_000_000
 BYTES_PER_SCORE = 4
 
 

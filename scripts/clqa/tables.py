@@ -107,9 +107,8 @@ def read_table(
         hold what it has to.
     """
     try:
-        table = pq.read_table(
-            path, columns=columns, partitioning=None, page_checksum_verification=True
-        )
+        with pq.ParquetFile(path, page_checksum_verification=True) as opened:
+            table = opened.read(columns)
         metadata, content = _metadata(table)
         _check_content(table, content, columns)
         wanted = contents.columns if columns is None else columns
