@@ -1,8 +1,11 @@
-"""Print the shapes of a published list of query types as lines for shapes.yaml.
+"""Print the shapes of a list of query types as lines for shapes.yaml.
 
 python scripts/list_shapes.py test_generated_formula_anchor_node=3.csv > mine/shapes.yaml
+python scripts/list_shapes.py --enumerate complete --free 1 --edges 4 > mine/shapes.yaml
 
-The list is that of EFO-1-QA (operators in the column `original`) or that of EFOk-CQA (`formula`).
+A published list is that of EFO-1-QA (operators in the column `original`) or that of EFOk-CQA
+(`formula`). Enumerated are the abstract query graphs of EFOk-CQA, all of them (`complete`) or the
+741 rows of its released generator (`efok-released`), or the types of EFO-1-QA (`efo-1`).
 """
 
 import argparse
@@ -15,12 +18,34 @@ from pathlib import Path
 
 import yaml
 
+from clqa.abstract_graphs import (
+    PUBLISHED,
+    AbstractGraph,
+    Limits,
+    canonical_graph,
+    enumerate_graphs,
+    formula_of,
+)
 from clqa.errors import InputError, abridged
 from clqa.formulas import Formula, parse, renamed, symbols, to_text
 from clqa.operator_strings import in_order, to_formula
 from clqa.operator_strings import parse as parse_operators
+from clqa.operator_types import operator_types
 from clqa.plans import plan
+from clqa.released_graphs import released_graphs
 
+MODES = ("complete", "efok-released", "efo-1")
+WORDS = {
+    "free": "free variables",
+    "existentials": "existential variables",
+    "constants": "constants",
+    "edges": "edges",
+    "nodes": "nodes",
+    "surplus": "edges between variables beyond those of a tree",
+    "parallel": "edges between two variables",
+    "distance": "edges from a node to the nearest free variable",
+    "negations": "negated edges",
+}
 NAME = re.compile(
     r"[A-Za-z0-9][A-Za-z0-9._+-]{,99}"
 )  # as workflow/schemas/shapes.schema.yaml has it
@@ -85,19 +110,61 @@ def _key(name: str) -> str:
     return name if yaml.safe_load(name) == name else json.dumps(name)
 
 
+def enumerated_lines(mode: str, limits: Limits = PUBLISHED) -> Iterator[str]:
+    """Lines of all shapes of a mode; one that is there before under another name says so."""
+    if mode == "efo-1":
+        texts = (to_text(_in_order(to_formula(in_order(tree)))) for tree in operator_types())
+        yield from _numbered("efo1-", ((text, text) for text in texts))
+    elif mode == "complete":
+        yield from _numbered("aqg", map(_of_graph, enumerate_graphs(limits)))
+    else:
+        yield from _numbered("efok", map(_of_graph, released_graphs()))
+
+
+def _of_graph(graph: AbstractGraph) -> tuple[AbstractGraph, str]:
+    return canonical_graph(graph), to_text(formula_of(graph))
+
+
+def _numbered(prefix: str, shapes: Iterator[tuple]) -> Iterator[str]:
+    first: dict = {}
+    for number, (same, text) in enumerate(shapes, start=1):
+        name = f"{prefix}{number:04}"
+        known = first.setdefault(same, name)
+        yield f"{name}: {json.dumps(text)}" + (f"  # the same as {known}" if known != name else "")
+
+
+def published_lines(path: Path) -> Iterator[str]:
+    """Lines of the shapes of a list; what is left out is told on the error stream."""
+    shapes, refused = list_shapes(path)
+    for name, text in shapes.items():
+        yield f"{_key(name)}: {json.dumps(text)}"
+    for name, reason in refused.items():
+        print(f"left out {name}: {reason}", file=sys.stderr)
+
+
 def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description="Print the shapes of a list of query types.")
-    parser.add_argument("path", type=Path, help="the list, a CSV file")
+    source = parser.add_mutually_exclusive_group(required=True)
+    source.add_argument("path", type=Path, nargs="?", help="the list, a CSV file")
+    source.add_argument("--enumerate", choices=MODES, help="which shapes to enumerate")
+    for name, most in PUBLISHED._asdict().items():
+        about = f"of complete: at most so many {WORDS[name]} ({most})"
+        parser.add_argument(f"--{name}", type=int, metavar="N", help=about)
     options = parser.parse_args(arguments)
+    given = {name: getattr(options, name) for name in Limits._fields}
+    given = {name: value for name, value in given.items() if value is not None}
+    if given and options.enumerate != "complete":
+        parser.error(f"--{next(iter(given))} goes with --enumerate complete")
+    if any(value < 0 for value in given.values()):
+        parser.error("a limit is a whole number from 0 on")
     try:
-        shapes, refused = list_shapes(options.path)
+        limits = PUBLISHED._replace(**given)
+        asked = options.enumerate
+        lines = [*(enumerated_lines(asked, limits) if asked else published_lines(options.path))]
     except (InputError, OSError, UnicodeDecodeError) as error:
         print(f"error: {error}", file=sys.stderr)
         return 1
-    for name, text in shapes.items():
-        print(f"{_key(name)}: {json.dumps(text)}")
-    for name, reason in refused.items():
-        print(f"left out {name}: {reason}", file=sys.stderr)
+    print("\n".join(lines))
     return 0
 
 

@@ -16,6 +16,7 @@ from clqa.plans import plan
 from clqa.query_sets import Queries, describe_queries, query_ids, set_hash, write_queries
 from clqa.quotas import Quotas, sample_by_class
 from clqa.reduction_classes import class_table
+from clqa.shards import asked_count
 
 
 def sample_queries(
@@ -28,9 +29,10 @@ def sample_queries(
     shapes : dict
         Formula text by shape.
     sampling : dict
-        Options of `clqa.judgements.Rules`, with `count`, `tries` (attempts per query asked for),
-        `exhaustive` (list shapes of one atom in full) and `quotas` (of `clqa.quotas.Quotas`, for as
-        many answers of each class; the attempts are then per answer).
+        Options of `clqa.judgements.Rules`, with `count` and `negated_count` (queries of a shape,
+        and of one with a negation), `tries` (attempts per query asked for), `exhaustive` (list
+        shapes of one atom in full) and `quotas` (of `clqa.quotas.Quotas`, for as many answers of
+        each class; the attempts are then per answer).
     """
     graph = read_graph(path_to_graph)
     ground = clqa.sampling.sampling_ground(graph, split)
@@ -47,7 +49,8 @@ def sample_queries(
 
 
 def _sample_shape(ground, shape, formula, sampling, stream):
-    count, tries = sampling.pop("count"), sampling.pop("tries")
+    count, tries = asked_count(sampling, formula), sampling.pop("tries")
+    sampling = {key: value for key, value in sampling.items() if not key.endswith("count")}
     exhaustive, quotas = sampling.pop("exhaustive"), sampling.pop("quotas", None)
     rules, selected, extra = Rules(**sampling), None, {}
     if exhaustive and clqa.sampling.is_one_atom(formula):

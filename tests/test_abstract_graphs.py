@@ -1,9 +1,14 @@
 """Enumerated query graphs against the published counts of EFOk-CQA and of a clean enumeration."""
 
+import contextlib
+import io
 from collections import Counter
+from pathlib import Path
 
 import pytest
+import yaml
 
+import list_shapes
 from clqa.abstract_graphs import (
     AbstractGraph,
     Limits,
@@ -17,6 +22,8 @@ from clqa.abstract_graphs import (
 )
 from clqa.formulas import parse, to_text
 from clqa.released_graphs import released_graphs
+
+ROOT = Path(__file__).resolve().parents[1]
 
 # By free variables, constants and existentials: SDAG, multi and cyclic, positive and negated.
 COMPLETE = {
@@ -147,3 +154,33 @@ def test_formulas_are_read_back_and_point_to_the_free_variables():
         text = to_text(formula_of(graph))
         assert to_text(parse(text)) == text
         assert text.count("(") == len(graph.edges)
+
+
+def listed(*arguments):
+    output = io.StringIO()
+    with contextlib.redirect_stdout(output):
+        assert list_shapes.main(list(arguments)) == 0
+    return output.getvalue()
+
+
+def test_the_released_types_are_in_the_catalogue():
+    text = listed("--enumerate", "efok-released")
+    assert (ROOT / "config" / "efok" / "shapes.yaml").read_text(encoding="utf-8").endswith(text)
+    assert len(yaml.safe_load(text)) == 741
+    assert text.count("  # the same as efok") == 741 - 552
+
+
+def test_enumerated_shapes_keep_their_limits():
+    shapes = yaml.safe_load(listed("--enumerate", "complete", "--free", "1", "--existentials", "1"))
+    assert len(shapes) == sum(sum(map(sum, COMPLETE[1, c, e])) for c in (1, 2, 3) for e in (0, 1))
+    assert len(yaml.safe_load(listed("--enumerate", "complete"))) == 1907
+    assert len(yaml.safe_load(listed("--enumerate", "efo-1"))) == 301
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [[], ["--enumerate", "efo-1", "--free", "1"], ["--enumerate", "complete", "--free", "-1"]],
+)
+def test_limits_that_make_no_sense_are_refused(arguments):
+    with pytest.raises(SystemExit):
+        list_shapes.main(arguments)

@@ -9,8 +9,9 @@ import yaml
 
 from clqa.configs import read_catalogue, read_yaml, resolved, validated
 from clqa.errors import InputError
+from clqa.formulas import parse
 from clqa.runs import read_run
-from clqa.shards import MAX_BYTES, shards, size
+from clqa.shards import MAX_BYTES, asked_count, shards, size
 from document_config import documented
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -137,7 +138,7 @@ def test_defaults_are_filled_in_in_the_order_of_the_schema():
     schema = read_yaml(SCHEMAS / "query_sets.schema.yaml")
     given = {"a": {"sampling": {"tries": 5, "count": 2}, "split": "test", "graph": "g"}}
     sampling = validated(given, schema, "file")["a"]["sampling"]
-    assert list(sampling)[:2] == ["count", "draw"]
+    assert list(sampling)[:2] == ["count", "negated_count"]
     assert (sampling["count"], sampling["draw"], sampling["tries"]) == (2, "answers", 5)
     assert given["a"]["sampling"] == {"tries": 5, "count": 2}
 
@@ -457,6 +458,34 @@ def test_auto_fills_shards_up_to_the_bound():
         "e": ("e",),
         "f": ("f",),
     }
+
+
+def test_a_star_in_shapes_stands_for_any_text():
+    settings = {**copy.deepcopy(DEFAULT), "shapes": ["2*", "1p", "2i"]}
+    run = read_run(settings, [], ROOT / "config", METHODS)
+    listed = [name for name in run.shapes if name.startswith("2")]
+    assert run.settings["shapes"] == [*listed, "1p"]
+    assert {"2p", "2i", "2in", "2u", "2u-DM"} <= set(listed)
+
+
+def test_a_pattern_that_fits_no_shape_is_refused():
+    settings = {**copy.deepcopy(DEFAULT), "shapes": ["efok*"]}
+    with pytest.raises(InputError, match=r"shapes: unknown shape 'efok\*'"):
+        read_run(settings, [], ROOT / "config", METHODS)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("r1(s1,f)", 7),
+        ("r1(s1,f)&!r2(s2,f)", 3),
+        ("!(!r1(s1,f)&!r2(s2,f))", 7),
+        ("!(r1(s1,e1)&r2(e1,f))&r3(s2,f)", 3),
+    ],
+)
+def test_shapes_with_a_negation_may_have_a_count_of_their_own(text, expected):
+    assert asked_count({"count": 7, "negated_count": 3}, parse(text)) == expected
+    assert asked_count({"count": 7, "negated_count": None}, parse(text)) == 7
 
 
 def test_shards_are_called_by_their_shape_or_all():

@@ -5,6 +5,7 @@ Whatever is wrong is told in one line: the file, the key, what was expected, wha
 
 import copy
 import difflib
+import fnmatch
 import math
 import os
 import re
@@ -190,6 +191,14 @@ def unknown_name(kind: str, name: object, known: Iterable) -> str:
     like = difflib.get_close_matches(str(name), known, n=1)
     hint = f" (did you mean {like[0]}?)" if like else ""
     return f"unknown {kind} {_shown(name)}{hint}; known: {', '.join(known) or 'none'}"
+
+
+def matching(names: Iterable[str], known: Iterable[str]) -> list[str]:
+    """The names, where one with `*` stands for all known names of that form; each of them once."""
+    known, found = list(known), []
+    for name in names:
+        found += (fnmatch.filter(known, name) if "*" in name else []) or [name]
+    return list(dict.fromkeys(found))
 
 
 def _shown(value: object) -> str:

@@ -258,3 +258,8 @@ def free_in(part: Formula, whole: Formula, free: frozenset[str]) -> frozenset[st
     """Variables of `part` that `free` holds or that also occur elsewhere in `whole`."""
     own, all_ = variables(part), variables(whole)
     return frozenset(name for name in own if name in free or own[name] < all_[name])
+
+
+def has_negation(formula: Formula) -> bool:
+    """Whether a negation is left in the negation normal form."""
+    return "!" in to_text(negation_normal(formula))

@@ -5,16 +5,16 @@ from pathlib import Path
 from typing import NamedTuple
 
 from clqa.competitions import RAW, WITH_TEST, competitions
-from clqa.configs import Catalogue, read_catalogue, read_yaml, unknown_name, validated
+from clqa.configs import Catalogue, matching, read_catalogue, read_yaml, unknown_name, validated
 from clqa.errors import InputError, placed
-from clqa.formulas import atoms, parse
+from clqa.formulas import Formula, atoms, parse
 from clqa.graph_entries import complete_entry, local_files
 from clqa.methods import CONTROLS, check_settings
 from clqa.metrics import is_of_answers, metric, score_id
 from clqa.plans import GROUP_NAMES, plan
 from clqa.published_entries import READING, check_published
 from clqa.set_rules import set_rule
-from clqa.shards import shards, size
+from clqa.shards import asked_count, shards, size
 
 KINDS = ("graphs", "query_sets", "shapes", "models")
 PACKED = (".gz", ".xz", ".zip", ".tgz")  # files whose size says little
@@ -182,6 +182,9 @@ def read_run(config: dict, files: Iterable[str], folder: str, methods: Mapping[s
         for kind in KINDS
     }
     _complete_graphs(catalogues["graphs"])
+    for asked in (settings, *catalogues["query_sets"].entries.values()):
+        if "shapes" in asked:
+            asked["shapes"] = matching(asked["shapes"], catalogues["shapes"].entries)
     _check_models(catalogues["models"], methods)
     _check_query_sets(catalogues)
     for kind in ("query_sets", "shapes", "models"):
@@ -348,13 +351,14 @@ def _size(entry: dict, shape: str, formula: str, n_entities: int | None) -> int 
     if "published" in entry:
         count = entry["published"]["counts"].get(shape)
     else:
-        count = _most_queries(entry["sampling"], sum(1 for _ in atoms(parse(formula))))
+        count = _most_queries(entry["sampling"], parse(formula))
     return None if n_entities is None or count is None else size(count, n_entities)
 
 
-def _most_queries(sampling: dict, n_atoms: int) -> int | None:
+def _most_queries(sampling: dict, formula: Formula) -> int | None:
+    n_atoms = sum(1 for _ in atoms(formula))
     if sampling["exhaustive"] and n_atoms == 1:
         return None
     quotas = sampling["quotas"]
     # A query has one selected answer at least, and no shape has more classes than this.
-    return sampling["count"] if quotas is None else quotas["answers"] * (n_atoms + 1)
+    return asked_count(sampling, formula) if quotas is None else quotas["answers"] * (n_atoms + 1)

@@ -4,6 +4,7 @@ import itertools
 from collections.abc import Iterable
 
 from clqa.errors import InputError
+from clqa.formulas import Formula, has_negation
 
 # Bound on the predictions of one shard. A job starts in half a second and must be worth it, and
 # must fit into memory a few times over.
@@ -33,6 +34,12 @@ def shards(sizes: dict[str, int | None], rule: str | int) -> dict[str, tuple[str
         bounds = [len(shapes) * part // n_shards for part in range(n_shards + 1)] if shapes else []
         groups = [shapes[start:stop] for start, stop in itertools.pairwise(bounds)]
     return _named(groups)
+
+
+def asked_count(sampling: dict, formula: Formula) -> int:
+    """How many queries of a shape are to be drawn."""
+    negated = sampling.get("negated_count")
+    return negated if negated is not None and has_negation(formula) else sampling["count"]
 
 
 def size(n_queries: int, n_entities: int) -> int:
