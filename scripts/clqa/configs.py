@@ -29,6 +29,7 @@ TYPES = {
 }
 
 _WHOLE_NUMBERS = range(-(2**63), 2**64)
+_MOST_NAMES = 50  # that a message lists
 
 
 class _StrictLoader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):
@@ -190,7 +191,9 @@ def unknown_name(kind: str, name: object, known: Iterable) -> str:
     known = [str(one) for one in known]
     like = difflib.get_close_matches(str(name), known, n=1)
     hint = f" (did you mean {like[0]}?)" if like else ""
-    return f"unknown {kind} {_shown(name)}{hint}; known: {', '.join(known) or 'none'}"
+    rest = f", … ({len(known)} in all)" if len(known) > _MOST_NAMES else ""
+    names = ", ".join(known[:_MOST_NAMES]) or "none"
+    return f"unknown {kind} {_shown(name)}{hint}; known: {names}{rest}"
 
 
 def matching(names: Iterable[str], known: Iterable[str]) -> list[str]:

@@ -8,14 +8,17 @@ ROOT = Path(workflow.current_basedir.get_path_or_uri(secret_free=True)).parents[
 SCRIPTS = ROOT / "scripts"
 sys.path.insert(0, str(SCRIPTS))
 
-from clqa import runs, sources
+from clqa import errors, runs, sources
 
-RUN = runs.read_run(
-    config=config,
-    files=workflow.configfiles,
-    folder=os.path.relpath(ROOT / "config"),
-    methods={path.stem: path for path in sorted((SCRIPTS / "models").glob("[!_]*.py"))},
-)
+try:
+    RUN = runs.read_run(
+        config=config,
+        files=workflow.configfiles,
+        folder=os.path.relpath(ROOT / "config"),
+        methods={path.stem: path for path in sorted((SCRIPTS / "models").glob("[!_]*.py"))},
+    )
+except errors.InputError as error:
+    raise WorkflowError(str(error)) from None  # which Snakemake shows without our stack
 WORKFLOW = os.path.relpath(ROOT / "workflow")
 SHARDS = sorted({shard for shards in RUN.shards.values() for shard in shards})
 ORACLES = [name for name, model in RUN.models.items() if model["method"] == "oracle"]
