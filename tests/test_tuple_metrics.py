@@ -32,7 +32,7 @@ RULE = "observed-and-full"
 def ranked(scores, easy, hard, retracted=None, rule=RULE, **options):
     """The counts of some queries; `scores` is (n_queries, k, n_entities)."""
     scores = np.asarray(scores)
-    n, k, n_entities = scores.shape
+    n, k = scores.shape[:2]
     sets = [ragged_tuples(rows, k) for rows in (easy, hard, retracted or [()] * n)]
     known = known_answers(*sets)
     options = {"rows": np.arange(n * k), **options}

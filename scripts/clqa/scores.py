@@ -177,7 +177,7 @@ def merged_metadata(parts: Sequence[dict], query_ids: Iterable[str]) -> dict:
     """Metadata of all shards of a query set as one.
 
     The formulas and the ids of missing queries are put together, and `queries` becomes the hash of
-    the whole set.
+    the whole set; shards may differ in the number of free variables, which is left to the formulas.
 
     Raises
     ------
@@ -186,10 +186,11 @@ def merged_metadata(parts: Sequence[dict], query_ids: Iterable[str]) -> dict:
     """
     formulas = {shape: text for part in parts for shape, text in part["formulas"].items()}
     merged = {**parts[0], "formulas": formulas, "queries": set_hash(query_ids)}
+    merged.pop("arity", None)
     if "lacking" in merged:
         merged["lacking"] = sorted({name for part in parts for name in part.get("lacking", ())})
     for part in parts:
-        for key in part.keys() - {"formulas", "queries", "lacking"}:
+        for key in part.keys() - {"formulas", "queries", "lacking", "arity"}:
             if merged.get(key) != part[key]:
                 raise InputError(f"shards differ in their {key}; make the older ones again")
     return merged

@@ -18,7 +18,7 @@ from clqa.predictions import release
 from clqa.ragged import Ragged
 from clqa.ragged_sets import selected
 from clqa.ranks import Competitors, rank
-from clqa.tuples import Marginals, marginal_mask, marginals, numbered, places_of
+from clqa.tuples import Marginals, combined, marginal_mask, marginals, numbered, places_of
 
 
 class Known(NamedTuple):
@@ -95,11 +95,7 @@ def count_marginals(
     """
     excluded = [values_in(tuples, known) for tuples in known.excluded.values()]
     if on_test is not None:
-        every, sets = numbered([easy, hard, on_test])
-        kept = with_test(*sets)
-        excluded.append(
-            marginals(Ragged(kept.offsets, every.values[places_of(kept, every)])).values
-        )
+        excluded.append(marginals(combined(with_test, easy, hard, on_test)).values)
     targets = known.marginals.values
     found = rank(scores, targets, excluded, **options).counts
     raw = list(known.excluded).index(RAW)

@@ -32,12 +32,12 @@ import numpy as np
 
 from clqa.averages import query_means
 from clqa.competitions import WITH_TEST, competition_parts
-from clqa.joint_ranks import Standing, joint_ranks
 from clqa.joint_ranks import POLICIES as ORDERS
+from clqa.joint_ranks import Standing, joint_ranks
 from clqa.metrics import hits, metric_parts, reciprocal_ranks
 from clqa.ragged import Ragged
 from clqa.ragged_sets import row_numbers
-from clqa.ties import POLICIES, ranks
+from clqa.ties import ranks
 from clqa.tuple_counts import Known, is_new, values_in
 from clqa.tuples import marginal_mask
 

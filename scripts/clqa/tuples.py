@@ -4,12 +4,13 @@ The columns of a tuple are the free variables of the formula in the order of `fr
 """
 
 import warnings
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
 
-from clqa.formulas import Formula, symbols
+from clqa.errors import InputError
+from clqa.formulas import Formula, parse, symbols
 from clqa.ragged import Ragged
 from clqa.ragged_sets import row_numbers
 
@@ -30,8 +31,29 @@ class Marginals(NamedTuple):
 
 
 def free_variables(formula: Formula) -> tuple[str, ...]:
-    """The free variables by their numbers: f (or f1) first, then f2 and so on."""
-    return tuple(sorted(symbols(formula, "f"), key=lambda name: int(name[1:] or 0)))
+    """The free variables in the order of their names, which is that of the columns of tuples."""
+    return tuple(sorted(symbols(formula, "f")))
+
+
+def common_variables(formulas: Mapping[str, str]) -> tuple[str, ...]:
+    """The free variables of the shapes of a shard; a single one is f, whatever its name.
+
+    Raises
+    ------
+    InputError
+        If the shapes have several free variables that differ in their names or number.
+    """
+    found: dict[tuple[str, ...], str] = {}
+    for shape, text in formulas.items():
+        names = free_variables(parse(text))
+        found.setdefault(names if len(names) > 1 else ("f",), shape)
+    if len(found) > 1:
+        (some, one), (others, other) = list(found.items())[:2]
+        raise InputError(
+            f"shapes {one} ({', '.join(some)}) and {other} ({', '.join(others)}) in one shard: name"
+            " their free variables alike, or set shards: per-shape"
+        )
+    return next(iter(found), ("f",))
 
 
 def ragged_tuples(rows: Iterable[Iterable[Sequence[int]]], arity: int) -> Ragged:
@@ -73,6 +95,13 @@ def numbered(sets: Sequence[Ragged]) -> tuple[Ragged, list[Ragged]]:
 def places_of(numbers: Ragged, every: Ragged) -> np.ndarray:
     """Where in `every.values` the tuples of some numbers are."""
     return every.offsets[row_numbers(numbers)] + numbers.values
+
+
+def combined(rule: Callable[..., Ragged], *sets: Ragged) -> Ragged:
+    """What a function of sets of ids, such as those of `clqa.filters`, makes of sets of tuples."""
+    every, numbers = numbered(sets)
+    kept = rule(*numbers)
+    return Ragged(kept.offsets, every.values[places_of(kept, every)])
 
 
 def marginals(tuples: Ragged) -> Marginals:
