@@ -15,8 +15,8 @@ from clqa.filters import FILTERS
 from clqa.joint_ranks import Standing
 from clqa.metrics import METRICS, metric
 from clqa.ties import POLICIES
-from clqa.tuple_counts import count_marginals, known_answers, stacked
-from clqa.tuple_metrics import Ranked, defined_variables, tuple_values
+from clqa.tuple_counts import count_values, defined_variables, known_answers
+from clqa.tuple_metrics import Ranked, tuple_values
 from clqa.tuples import ragged_tuples
 
 NAMES = [
@@ -34,9 +34,7 @@ def ranked(scores, easy, hard, retracted=None, rule=RULE, **options):
     scores = np.asarray(scores)
     n, k = scores.shape[:2]
     sets = [ragged_tuples(rows, k) for rows in (easy, hard, retracted or [()] * n)]
-    known = known_answers(*sets)
-    options = {"rows": np.arange(n * k), **options}
-    counts, lower = count_marginals(stacked(scores), known, *sets[:2], **options)
+    known, counts, lower = count_values(scores, known_answers(*sets), **options)
     kind, raw = (list(FILTERS).index(name) for name in (rule, "none"))
     ids = known.marginals.values.values
     columns = [column.astype(np.int64) for column in (counts.greater, counts.tied)]
@@ -351,7 +349,7 @@ def test_other_candidates_than_the_given_ones_do_not_compete(case, data):
 
 
 def test_a_missing_query_has_the_last_ranks():
-    rows = np.array([0, 1, -1, -1])
+    rows = np.array([0, -1])
     found = ranked([PUBLISHED, PUBLISHED], [[], []], [[(0, 1)], [(0, 1)]], rows=rows)
     assert tuple_values("marginal_mrr", found, "optimistic").tolist() == [3 / 8, 1 / 6]
     assert tuple_values("joint_exact_mrr", found, "optimistic")[1] == 1 / 36

@@ -1,6 +1,7 @@
 """Averages in their one order: answers, query, shape, group.
 
-Each level is an unweighted mean of the level below. Sums are exact (`math.fsum`), so that no order
+Each level is an unweighted mean of the level below, or, in pooled averages, of the queries of all
+shapes of a group. Sums are exact (`math.fsum`), so that no order
 of answers, queries or shapes can change a digit. What is undefined is None, never 0 or NaN.
 """
 
@@ -162,4 +163,23 @@ def group_average(shapes: Mapping[str, Average], members: Iterable[str]) -> Aver
         n_answers=sum(average.n_answers for average in present),
         n_skipped=sum(average.n_skipped for average in present),
         missing=missing,
+    )
+
+
+def pooled_average(
+    values: Mapping[str, Sequence[float | None]],
+    n_answers: Mapping[str, Sequence[int]],
+    members: Iterable[str],
+) -> Average:
+    """Mean over all queries of the shapes of a group, as EFOk-CQA (Yin et al., 2023) takes it.
+
+    Parameters
+    ----------
+    values, n_answers : as for `shape_average`, by shape
+    members : names of the shapes of the group; one without queries takes no part
+    """
+    members = [name for name in members if name in values]
+    return shape_average(
+        [value for name in members for value in values[name]],
+        [number for name in members for number in n_answers[name]],
     )

@@ -82,7 +82,7 @@ def comparison_rows(
 
     `p_holm` is adjusted for the number of shapes of a pair; groups have none.
     """
-    groups = members_of_groups(dict(shapes))
+    groups = members_of_groups(dict(shapes), score.partition("[")[0])
     for one, other in pairs(models):
         parts = {
             shape: paired_differences(models[one][shape], models[other][shape])

@@ -85,7 +85,7 @@ class Section(NamedTuple):
     @property
     def totals(self) -> tuple[int, int]:
         """Numbers of queries and of hard answers of all shapes."""
-        columns = shape_columns(self.scope.shapes)
+        columns = shape_columns(self.scope.shapes, self.scope.metric)
         pairs = zip(columns, self.counts[""], strict=True)
         shapes = [pair for column, pair in pairs if not column.group]
         return sum(pair[0] for pair in shapes), sum(pair[1] for pair in shapes)
@@ -168,14 +168,14 @@ def score_figure(scope: Scope) -> str:
 
 
 def _rows(scope: Scope) -> tuple[list[str], list[str]]:
-    columns = [column for column in shape_columns(scope.shapes) if not column.group]
+    columns = [column for column in shape_columns(scope.shapes, scope.metric) if not column.group]
     return [column.name for column in columns], [column.band for column in columns]
 
 
 def _shown(scope: Scope, line: Line) -> list[float | None]:
     """Values of the shapes, without the averages, as the axis has them."""
     scale = 100 if is_share(scope.metric) else 1
-    pairs = zip(line.cells, shape_columns(scope.shapes), strict=True)
+    pairs = zip(line.cells, shape_columns(scope.shapes, scope.metric), strict=True)
     return [
         None if cell.value is None else scale * cell.value
         for cell, column in pairs

@@ -124,6 +124,11 @@ class AnswerTable(NamedTuple):
     candidates: np.ndarray | None = None
 
 
+def arity_of(table: QueryTable | AnswerTable) -> int:
+    """Number of free variables of the shapes of a table."""
+    return table.metadata.get("arity", 1)
+
+
 def query_ids(
     graph_hash: str, formula: Formula, anchors: np.ndarray, relations: np.ndarray
 ) -> np.ndarray:

@@ -77,10 +77,13 @@ def scope_of(queries: str, run: dict, scores: Iterable[Scores], rows: Iterable[R
     )
 
 
-def shape_columns(shapes: dict[str, Formula]) -> tuple[Column, ...]:
-    """Shapes of each headline group, of which every shape has one, followed by its average."""
+def shape_columns(shapes: dict[str, Formula], metric_id: str = "tie_rate") -> tuple[Column, ...]:
+    """Shapes of each headline group, of which every shape has one, followed by its average.
+
+    Of a metric those whose number of free variables it is for.
+    """
     columns = []
-    for group, members in members_of_groups(shapes).items():
+    for group, members in members_of_groups(shapes, metric_id).items():
         if group in GROUPS:
             columns += [Column(shape, shape, group, to_text(shapes[shape])) for shape in members]
             label, title = f"{group} ({len(members)})", f"mean over {', '.join(members)}"
@@ -89,7 +92,7 @@ def shape_columns(shapes: dict[str, Formula]) -> tuple[Column, ...]:
 
 
 def averages(scope: Scope) -> list[Column]:
-    return [column for column in shape_columns(scope.shapes) if column.group]
+    return [column for column in shape_columns(scope.shapes, scope.metric) if column.group]
 
 
 def found_row(scope: Scope, model: str, column: Column, **other) -> Row | None:
@@ -112,7 +115,7 @@ def strata(scope: Scope) -> dict[str, list[str]]:
 def counts(scope: Scope, stratum: str = "") -> list[tuple[int, int]]:
     """Number of queries and of hard answers behind each column; the same for every model."""
     model = next(iter(scope.models))
-    columns = shape_columns(scope.shapes)
+    columns = shape_columns(scope.shapes, scope.metric)
     rows = [found_row(scope, model, column, stratum=stratum) for column in columns]
     return [(row.n_queries, row.n_answers) if row else (0, 0) for row in rows]
 

@@ -12,11 +12,12 @@ from typing import NamedTuple
 import numpy as np
 
 from clqa.competitions import RAW
-from clqa.filters import FILTERS, with_test
+from clqa.errors import InputError
+from clqa.filters import FILTERS, union
 from clqa.kernels import kernel
 from clqa.predictions import release
 from clqa.ragged import Ragged
-from clqa.ragged_sets import selected
+from clqa.ragged_sets import row_numbers, selected
 from clqa.ranks import Competitors, rank
 from clqa.tuples import Marginals, combined, marginal_mask, marginals, numbered, places_of
 
@@ -44,6 +45,31 @@ class Known(NamedTuple):
     true: Ragged
     excluded: dict[str, Ragged]
 
+    @property
+    def arity(self) -> int:
+        return self.tuples.values.shape[1]
+
+    @property
+    def n_queries(self) -> int:
+        return len(self.hard.offsets) - 1
+
+
+class ValueCounts(NamedTuple):
+    """What is counted for the values of known answers.
+
+    Attributes
+    ----------
+    known : Known
+    counts : Competitors
+        (n_filters, n_values), in the order of `known.marginals.values`.
+    lower : (n_values,) int32
+        Of all candidates, those that tie and have lower ids.
+    """
+
+    known: Known
+    counts: Competitors
+    lower: np.ndarray
+
 
 def known_answers(easy: Ragged, hard: Ragged, retracted: Ragged) -> Known:
     """Easy and hard answers as numbers, and what each filter takes out."""
@@ -68,39 +94,47 @@ def values_in(chosen: Ragged, known: Known) -> Ragged:
     return selected(known.marginals.values, marginal_mask(chosen.values, known.marginals))
 
 
-def count_marginals(
+def count_values(
     scores: np.ndarray,
     known: Known,
-    easy: Ragged,
-    hard: Ragged,
+    rows: np.ndarray | None = None,
+    axes: Sequence[int] | None = None,
     on_test: Ragged | None = None,
-    **options,
-) -> tuple[Competitors, np.ndarray]:
-    """Competitors of each value of each variable, under all filters, and those of lower ids.
+    query_ids: Sequence[str] | None = None,
+    candidates: np.ndarray | None = None,
+) -> ValueCounts:
+    """Count what competes with each value of each variable in a known answer.
 
     Parameters
     ----------
-    scores : (n_rows * k, n_entities) array
-        A row for each query and variable.
-    easy, hard, on_test : Ragged of tuples
-        Answers on the full graph of test make a further filter.
-    options : see `clqa.ranks.rank`
-
-    Returns
-    -------
-    counts : Competitors
-        (n_filters, n_values), in the order of `known.marginals.values`.
-    lower : (n_values,) int32
-        Of all candidates those that tie and have lower ids.
+    scores : (n_rows, k, n_entities) array
+        May be memory-mapped.
+    rows : (n_queries,) int, optional
+        Row of the scores of each query, -1 for one that is missing; by default in the same order.
+    axes : (k,) int, optional
+        Place of each variable in the second axis.
+    on_test : Ragged of tuples, optional
+        Answers on the full graph of test, which make a further filter.
+    query_ids, candidates : see `clqa.ranks.rank`
     """
+    arity = known.arity
+    if scores.ndim != 3 or scores.shape[1] != arity:
+        raise InputError(f"scores {scores.shape} of queries with {arity} free variables")
+    rows = np.arange(known.n_queries) if rows is None else rows
+    axes = np.arange(arity) if axes is None else np.asarray(axes, np.int64)
+    of_rows = np.where(rows[:, None] < 0, -1, rows[:, None] * arity + axes).reshape(-1)
+    matrix = scores.reshape(-1, scores.shape[-1])
     excluded = [values_in(tuples, known) for tuples in known.excluded.values()]
     if on_test is not None:
-        excluded.append(marginals(combined(with_test, easy, hard, on_test)).values)
+        every = known.excluded["observed-and-full"]
+        sets = (Ragged(every.offsets, known.tuples.values[every.values]), on_test)
+        excluded.append(marginals(combined(union, *sets)).values)
     targets = known.marginals.values
-    found = rank(scores, targets, excluded, **options).counts
-    raw = list(known.excluded).index(RAW)
-    rows, candidates = options["rows"], options.get("candidates")
-    return found, count_lower(scores, rows, targets, found.tied[raw] > 0, candidates)
+    names = None if query_ids is None else np.repeat(query_ids, arity)
+    options = {"rows": of_rows, "query_ids": names, "candidates": candidates}
+    counts = rank(matrix, targets, excluded, **options).counts
+    is_tied = counts.tied[list(known.excluded).index(RAW)] > 0
+    return ValueCounts(known, counts, count_lower(matrix, of_rows, targets, is_tied, candidates))
 
 
 def count_lower(
@@ -157,19 +191,15 @@ def _place(cuts, score):
     return low if cuts[low] == score else cuts.size
 
 
-def stacked(scores: np.ndarray) -> np.ndarray:
-    """Scores (n_queries, k, n_entities) as a matrix with a row for each query and variable."""
-    return scores.reshape(-1, scores.shape[-1])
-
-
-def stacked_rows(rows: np.ndarray, axes: Sequence[int]) -> np.ndarray:
-    """Row in the stacked scores of each query and variable; -1 for a query that is missing."""
-    axes = np.asarray(axes, np.int64)
-    found = rows[:, None] * len(axes) + axes
-    return np.where(rows[:, None] < 0, -1, found).reshape(-1)
-
-
 def is_new(known: Known) -> np.ndarray:
     """Which values are hard ones of their variable: in hard answers and in no easy one."""
     hard, easy = (marginal_mask(one.values, known.marginals) for one in (known.hard, known.easy))
     return hard & ~easy
+
+
+def defined_variables(known: Known) -> np.ndarray:
+    """How many variables of each query have hard values, (n_queries,) int64."""
+    owners = row_numbers(known.marginals.values)[is_new(known)]
+    have = np.zeros(known.n_queries * known.arity, bool)
+    have[owners] = True
+    return have.reshape(-1, known.arity).sum(axis=1)

@@ -67,19 +67,10 @@ class Ranked(NamedTuple):
 
     @property
     def arity(self) -> int:
-        return self.known.tuples.values.shape[1]
+        return self.known.arity
 
 
 Values = Callable[[np.ndarray, np.ndarray, str], np.ndarray]
-
-
-def defined_variables(known: Known) -> np.ndarray:
-    """How many variables of each query have hard values, (n_queries,) int64."""
-    arity = known.tuples.values.shape[1]
-    owners = row_numbers(known.marginals.values)[is_new(known)]
-    have = np.zeros((len(known.hard.offsets) - 1) * arity, bool)
-    have[owners] = True
-    return have.reshape(-1, arity).sum(axis=1)
 
 
 def _by_variable(ranked: Ranked, values: np.ndarray, mask: np.ndarray) -> np.ndarray:
@@ -130,7 +121,7 @@ def _joint(ranked: Ranked, ties: str, of_rank: Callable, exact: bool = False) ->
     known, places = ranked.known, ranked.known.marginals.places
     filter_name, _ = competition_parts(ranked.rule)
     if ties not in ORDERS or filter_name == WITH_TEST:
-        return np.full(len(known.hard.offsets) - 1, np.nan)
+        return np.full(known.n_queries, np.nan)
     hard, excluded = (
         (rows.offsets, places[rows.values]) for rows in (known.hard, known.excluded[filter_name])
     )
@@ -185,7 +176,7 @@ def _by_variable_all(holds: np.ndarray, rows: Ragged) -> np.ndarray:
 
 def _released_marginal(ranked: Ranked, ties: str, k: int | None) -> np.ndarray:
     if ranked.arity != 2:
-        return np.full(len(ranked.known.hard.offsets) - 1, np.nan)
+        return np.full(ranked.known.n_queries, np.nan)
     functions = {None: reciprocal_ranks} | {n: functools.partial(hits, k=n) for n in (1, 3, 10)}
     own = _marginal_parts(ranked, ties, functions[k])
     later = {None: (), 1: (None,), 3: (1,), 10: (3, 10)}[k]

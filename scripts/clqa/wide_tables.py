@@ -58,7 +58,7 @@ def headline(scope: Scope, metric_id: str | None = None) -> WideTable:
     """One metric of every model on every shape."""
     name = metric_id or scope.metric
     caption = f"{metric_name(name)} on {scope.queries} ({scope.ties} ties, {scope.filter})"
-    columns = shape_columns(scope.shapes)
+    columns = shape_columns(scope.shapes, name)
     lines = _lines(
         scope, columns, lambda model, column: found_row(scope, model, column, metric=name)
     )
@@ -68,7 +68,7 @@ def headline(scope: Scope, metric_id: str | None = None) -> WideTable:
 
 def by_stratum(scope: Scope, key: str) -> WideTable:
     """The headline over the hard answers of each stratum of a key alone."""
-    columns = shape_columns(scope.shapes)
+    columns = shape_columns(scope.shapes, scope.metric)
     lines = []
     for stratum in strata(scope).get(key, ()):
         lines += _lines(
@@ -84,7 +84,7 @@ def by_stratum(scope: Scope, key: str) -> WideTable:
 
 def tie_rates(scope: Scope) -> WideTable:
     """Share of hard answers that tie with a candidate, marked where that moves the headline."""
-    columns = shape_columns(scope.shapes)
+    columns = shape_columns(scope.shapes, scope.metric)
 
     def find(model: str, column: Column) -> Row | None:
         return found_row(scope, model, column, metric="tie_rate", ties="")
@@ -120,7 +120,7 @@ def suspects(scope: Scope) -> list[tuple[str, Column, float]]:
     for model in scope.models if is_share(scope.metric) else ():
         widths = [
             (width, column)
-            for column in shape_columns(scope.shapes)
+            for column in shape_columns(scope.shapes, scope.metric)
             if not column.group and (width := spread(scope, model, column)) is not None
         ]
         width, column = max(widths, key=lambda pair: pair[0], default=(0.0, None))
