@@ -32,9 +32,8 @@ import numpy as np
 
 from clqa.averages import query_means
 from clqa.competitions import WITH_TEST, competition_parts
-from clqa.joint_ranks import POLICIES as ORDERS
 from clqa.joint_ranks import Standing, joint_ranks
-from clqa.metrics import hits, metric_parts, reciprocal_ranks
+from clqa.metrics import hits, metric, metric_parts, reciprocal_ranks
 from clqa.ragged import Ragged
 from clqa.ragged_sets import row_numbers
 from clqa.ties import ranks
@@ -120,7 +119,7 @@ def _reciprocal_roots(greater: np.ndarray, tied: np.ndarray, ties: str, root: fl
 def _joint(ranked: Ranked, ties: str, of_rank: Callable, exact: bool = False) -> np.ndarray:
     known, places = ranked.known, ranked.known.marginals.places
     filter_name, _ = competition_parts(ranked.rule)
-    if ties not in ORDERS or filter_name == WITH_TEST:
+    if filter_name == WITH_TEST:
         return np.full(known.n_queries, np.nan)
     hard, excluded = (
         (rows.offsets, places[rows.values]) for rows in (known.hard, known.excluded[filter_name])
@@ -189,6 +188,8 @@ def _released_marginal(ranked: Ranked, ties: str, k: int | None) -> np.ndarray:
 def tuple_values(identifier: str, ranked: Ranked, ties: str) -> np.ndarray:
     """Values of a metric of tuples per query, NaN where it is undefined or nothing is hard."""
     name, k = metric_parts(identifier)
+    if ties in metric(identifier).void:
+        return np.full(ranked.known.n_queries, np.nan)
     found = _function(name, k)(ranked, ties)
     return np.where(ranked.known.hard.lengths() > 0, found, np.nan)
 
