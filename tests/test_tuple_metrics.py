@@ -39,7 +39,7 @@ def ranked(scores, easy, hard, retracted=None, rule=RULE, **options):
     ids = known.marginals.values.values
     columns = [column.astype(np.int64) for column in (counts.greater, counts.tied)]
     standing = Standing(ids, *(column[raw] for column in columns), lower, counts.candidates[raw])
-    return Ranked(known, *(column[kind] for column in columns), standing, rule)
+    return Ranked(known, *(column[kind] for column in columns), standing, rule, {})
 
 
 def value(name, scores, easy, hard, ties="pessimistic", **options):

@@ -49,14 +49,32 @@ class Standing(NamedTuple):
     candidates: np.ndarray
 
 
-def joint_ranks(
+class Places(NamedTuple):
+    """Where the hard tuples stand, (n_hard, k) 0-based ranks, and how many known ones before."""
+
+    ranks: np.ndarray
+    before: np.ndarray
+    candidates: np.ndarray
+
+    def joint_ranks(self, exact: bool = False) -> np.ndarray:
+        """Joint rank of each tuple, int64; float64 where ranks may exceed 2^62.
+
+        Parameters
+        ----------
+        exact : bool
+            Whether tuples of ranks that no entity has are left out.
+        """
+        n = self.candidates if exact else None
+        return places_of_ranks(self.ranks, n) + 1 - self.before
+
+
+def joint_places(
     standing: Standing,
     hard: tuple[np.ndarray, np.ndarray],
     known: tuple[np.ndarray, np.ndarray],
     ties: str,
-    exact: bool = False,
-) -> np.ndarray:
-    """Joint rank of each hard tuple, int64; float64 where ranks may exceed 2^62.
+) -> Places:
+    """Place the hard tuples of all queries in the rankings of their variables.
 
     Parameters
     ----------
@@ -65,15 +83,27 @@ def joint_ranks(
         tuple may be in both.
     ties : str
         Of `POLICIES`.
-    exact : bool
-        Whether tuples of ranks that no entity has are left out.
     """
     if ties not in POLICIES:
         raise InputError(f"ties: joint ranks have no {ties} order; known are {', '.join(POLICIES)}")
-    policy = POLICIES.index(ties)
-    own, before = _places_and_known(*standing, *hard, *known, policy)
-    n = standing.candidates[hard[1]].max(axis=1, initial=1) if exact else None
-    return places_of_ranks(own, n) + 1 - before
+    shift = {"pessimistic": standing.tied, "optimistic": 0, BY_ID: standing.lower}[ties]
+    own = (standing.greater + shift)[hard[1]]
+    in_order = (standing.greater + standing.lower)[known[1]]
+    moves = (standing.tied[hard[1]] > 0).any(axis=1) & (ties != BY_ID)
+    before = np.zeros(len(own), np.int64)
+    keys = [places_of_ranks(rows) for rows in (own, in_order)]
+    # Places that are no longer exact give no order.
+    is_slow = moves | any(one.dtype != np.int64 for one in keys)
+    _count_before(hard[0], known[0], is_slow, *keys, before)
+    # Entities that tie have the same two numbers, and no others of their query have.
+    blocks = standing.greater * (standing.candidates.max(initial=0) + 1) + standing.tied
+    of_known, of_hard = (
+        (blocks[places], standing.ids[places].astype(np.int64)) for places in (known[1], hard[1])
+    )
+    of_hard[0][~moves] = -1
+    late = ties == "pessimistic"
+    _count_one_by_one(hard[0], known[0], is_slow, own, in_order, *of_hard, *of_known, late, before)
+    return Places(own, before, standing.candidates[hard[1]].max(axis=1, initial=1))
 
 
 def places_of_ranks(ranks: np.ndarray, n: np.ndarray | None = None) -> np.ndarray:
@@ -122,44 +152,52 @@ def _choose(n: np.ndarray, k: int, dtype) -> np.ndarray:
 
 
 @kernel
-def _places_and_known(
-    ids, greater, tied, lower, candidates, hard_offsets, hard, known_offsets, known, policy
-):
-    """0-based ranks of the entities of each hard tuple, and the number of known tuples before."""
-    n_hard, arity = hard.shape
-    own = np.empty((n_hard, arity), np.int64)
-    before = np.zeros(n_hard, np.int64)
+def _count_before(hard_offsets, known_offsets, is_slow, own, known, before):
+    """Count the known tuples before each hard one that keeps its place in the order of ids."""
     for query in range(hard_offsets.size - 1):
-        first, last = known_offsets[query], known_offsets[query + 1]
-        for place in range(hard_offsets[query], hard_offsets[query + 1]):
-            total = np.int64(0)
-            for j in range(arity):
-                x = hard[place, j]
-                shift = lower[x] if policy == 2 else (tied[x] if policy == 0 else 0)
-                own[place, j] = greater[x] + shift
-                total += own[place, j]
-            for other in range(first, last):
-                before[place] += _is_before(
-                    ids, greater, tied, lower, known[other], hard[place], own[place], total, policy
-                )
-    return own, before
+        first, last = hard_offsets[query], hard_offsets[query + 1]
+        if first == last or is_slow[first:last].all():
+            continue
+        keys = np.sort(known[known_offsets[query] : known_offsets[query + 1]])
+        for place in range(first, last):
+            if not is_slow[place]:
+                before[place] = np.searchsorted(keys, own[place])
 
 
 @kernel
-def _is_before(ids, greater, tied, lower, other, target, own, total, policy):
-    """Whether a tuple comes before the one that is ranked, in the order that ranks that one."""
-    rest, sign = total, 0
-    for j in range(target.size):
-        a, x = other[j], target[j]
-        rank = greater[a] + lower[a]
-        if a == x:
-            rank = own[j]
-        elif policy != 2 and tied[x] > 0 and greater[a] == greater[x] and tied[a] == tied[x]:
-            if policy == 0:
-                rank -= ids[a] > ids[x]
-            else:
-                rank += ids[a] < ids[x]
-        rest -= rank
-        if sign == 0:
-            sign = (rank > own[j]) - (rank < own[j])
-    return rest > 0 or (rest == 0 and sign < 0)
+def _count_one_by_one(
+    hard_offsets,
+    known_offsets,
+    is_slow,
+    own,
+    in_order,
+    hard_blocks,
+    hard_ids,
+    known_blocks,
+    known_ids,
+    late,
+    before,
+):
+    """The same where entities of a hard tuple may move to one end of those that they tie with."""
+    arity = own.shape[1]
+    for query in range(hard_offsets.size - 1):
+        for place in range(hard_offsets[query], hard_offsets[query + 1]):
+            if not is_slow[place]:
+                continue
+            total = own[place].sum()
+            for other in range(known_offsets[query], known_offsets[query + 1]):
+                rest, sign = total, 0
+                for j in range(arity):
+                    rank, wanted = in_order[other, j], own[place, j]
+                    if known_blocks[other, j] == hard_blocks[place, j]:
+                        difference = known_ids[other, j] - hard_ids[place, j]
+                        if difference == 0:
+                            rank = wanted
+                        elif late:
+                            rank -= difference > 0
+                        else:
+                            rank += difference < 0
+                    rest -= rank
+                    if sign == 0:
+                        sign = (rank > wanted) - (rank < wanted)
+                before[place] += rest > 0 or (rest == 0 and sign < 0)

@@ -15,7 +15,7 @@ from clqa.retrieval import query_values
 from clqa.strata import Stratum
 from clqa.tables import Contents, read_table
 from clqa.tie_blocks import Blocks, blocks_of_counts
-from clqa.tuple_tables import Counted, counted, of_hard, tie_rates, values_of
+from clqa.tuple_tables import Counted, counted, of_hard, values_of
 
 RANKS = Contents(
     rule="rank_answers",
@@ -157,9 +157,7 @@ def _stratum(
         "n_hard": n_hard[kept],
     }
     if isinstance(counts, Counted):
-        shard = of_hard(counts, chosen)
-        found = {score_id(*parts): values_of(shard, *parts) for parts in asked}
-        found |= {f"tie_rate[{rule}]": tie_rates(shard, rule) for rule in filters}
+        found = values_of(of_hard(counts, chosen), asked, filters)
         columns |= {name: _column(values[kept]) for name, values in found.items()}
     else:
         columns |= _columns(counts, chosen, offsets, asked, filters)

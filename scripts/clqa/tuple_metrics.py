@@ -32,7 +32,7 @@ import numpy as np
 
 from clqa.averages import query_means
 from clqa.competitions import WITH_TEST, competition_parts
-from clqa.joint_ranks import Standing, joint_ranks
+from clqa.joint_ranks import Places, Standing, joint_places
 from clqa.metrics import hits, metric, metric_parts, reciprocal_ranks
 from clqa.ragged import Ragged
 from clqa.ragged_sets import row_numbers
@@ -56,6 +56,8 @@ class Ranked(NamedTuple):
         The same values among all candidates.
     rule : str
         The competition.
+    memo : dict
+        By tie policy the places in the joint ranking, once they are known.
     """
 
     known: Known
@@ -63,6 +65,7 @@ class Ranked(NamedTuple):
     tied: np.ndarray
     standing: Standing
     rule: str
+    memo: dict[str, Places]
 
     @property
     def arity(self) -> int:
@@ -121,11 +124,12 @@ def _joint(ranked: Ranked, ties: str, of_rank: Callable, exact: bool = False) ->
     filter_name, _ = competition_parts(ranked.rule)
     if filter_name == WITH_TEST:
         return np.full(known.n_queries, np.nan)
-    hard, excluded = (
-        (rows.offsets, places[rows.values]) for rows in (known.hard, known.excluded[filter_name])
-    )
-    found = joint_ranks(ranked.standing, hard, excluded, ties, exact)
-    return query_means(of_rank(np.asarray(found, np.float64)), known.hard.offsets)
+    if ties not in ranked.memo:
+        sets = (known.hard, known.excluded[filter_name])
+        hard, excluded = ((rows.offsets, places[rows.values]) for rows in sets)
+        ranked.memo[ties] = joint_places(ranked.standing, hard, excluded, ties)
+    found = ranked.memo[ties].joint_ranks(exact).astype(np.float64)
+    return query_means(of_rank(found), known.hard.offsets)
 
 
 def _reciprocal(found: np.ndarray) -> np.ndarray:

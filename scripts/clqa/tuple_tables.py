@@ -16,7 +16,7 @@ from clqa.averages import query_means
 from clqa.competitions import CANDIDATES, RAW, competition_parts
 from clqa.errors import InputError
 from clqa.joint_ranks import Standing
-from clqa.metrics import is_of_tuples
+from clqa.metrics import is_of_tuples, score_id
 from clqa.query_sets import AnswerTable
 from clqa.ragged_sets import row_numbers, selected
 from clqa.ranks import Competitors
@@ -123,31 +123,40 @@ def of_hard(shard: Counted, chosen: np.ndarray) -> Counted:
     return shard._replace(known=kept)
 
 
-def values_of(shard: Counted, metric_id: str, ties: str, rule: str) -> np.ndarray:
-    """Values of a metric per query, NaN where it has none."""
-    parts = [np.full(known.n_queries, np.nan) for known in shard.known]
-    if is_of_tuples(metric_id) and rule in shard.tables:
-        parts = [tuple_values(metric_id, one, ties) for one in _ranked(shard, rule)]
-    return np.concatenate([np.empty(0), *parts])
+def values_of(
+    shard: Counted, asked: Iterable[tuple[str, str, str]], rules: Iterable[str]
+) -> dict[str, np.ndarray]:
+    """Scores per query by the names of their columns, NaN where there is none; then tie rates."""
+    asked, found = [*asked], {score_id(*parts): [np.empty(0)] for parts in asked}
+    for rule in rules:
+        rates = found[f"tie_rate[{rule}]"] = [np.empty(0)]
+        own = [parts for parts in asked if parts[2] == rule]
+        for known, ranked in zip(shard.known, _ranked(shard, rule), strict=True):
+            nothing = np.full(known.n_queries, np.nan)
+            for name, ties, _ in own:
+                has_values = ranked is not None and is_of_tuples(name)
+                values = tuple_values(name, ranked, ties) if has_values else nothing
+                found[score_id(name, ties, rule)].append(values)
+            rates.append(nothing if ranked is None else _tie_rates(ranked))
+    return {name: np.concatenate(parts) for name, parts in found.items()}
 
 
-def tie_rates(shard: Counted, rule: str) -> np.ndarray:
+def _tie_rates(ranked: Ranked) -> np.ndarray:
     """Share of the hard answers of each query that hold a value that ties with a candidate."""
-    parts = [np.full(known.n_queries, np.nan) for known in shard.known]
-    if rule in shard.tables:
-        parts = []
-        for one in _ranked(shard, rule):
-            places = one.known.marginals.places[one.known.hard.values]
-            is_tied = (one.tied > 0)[places].any(axis=1)
-            parts.append(query_means(is_tied.astype(np.float64), one.known.hard.offsets))
-    return np.concatenate([np.empty(0), *parts])
+    hard = ranked.known.hard
+    is_tied = (ranked.tied > 0)[ranked.known.marginals.places[hard.values]].any(axis=1)
+    return query_means(is_tied.astype(np.float64), hard.offsets)
 
 
-def _ranked(shard: Counted, rule: str) -> Iterator[Ranked]:
+def _ranked(shard: Counted, rule: str) -> Iterator[Ranked | None]:
+    """The counts of each shape under a competition; None if it was not counted."""
+    if rule not in shard.tables:
+        yield from [None] * len(shard.known)
+        return
     for known, own, raw in zip(shard.known, shard.tables[rule], shard.tables[RAW], strict=True):
         columns = (_numbers(raw, name) for name in ("greater", "tied", "lower", "candidates"))
         standing = Standing(known.marginals.values.values, *columns)
-        yield Ranked(known, _numbers(own, "greater"), _numbers(own, "tied"), standing, rule)
+        yield Ranked(known, _numbers(own, "greater"), _numbers(own, "tied"), standing, rule, {})
 
 
 def _numbers(table: pa.Table, name: str) -> np.ndarray:
