@@ -8,7 +8,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clqa.averages import Average, group_average, mean, query_means, shape_average
+from clqa.averages import (
+    Average,
+    group_average,
+    mean,
+    pooled_average,
+    query_means,
+    shape_average,
+)
 
 
 def average_of(*queries):
@@ -114,3 +121,11 @@ def test_halves_that_were_cut_off_are_rounded_to_even_unless_there_is_more():
     for values in ([1.0, 2.0**-53, tiny], [1.0, 2.0**-53, -tiny], [1.0 + 2.0**-52, 2.0**-53]):
         (mean_of,) = query_means(np.array(values), np.array([0, len(values)]))
         assert mean_of == math.fsum(values) / len(values)
+
+
+def test_pooled_averages_are_over_the_queries_of_all_shapes():
+    values = {"a": [1.0, 0.0, None], "b": [0.5], "c": [0.0]}
+    n_answers = {"a": [2, 3, 0], "b": [1], "c": [9]}
+    found = pooled_average(values, n_answers, ["a", "b", "absent"])
+    assert found == Average(0.5, n_queries=3, n_answers=6, n_skipped=1)
+    assert pooled_average({}, {}, ["a"]).value is None

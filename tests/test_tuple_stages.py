@@ -21,10 +21,12 @@ from clqa.models import QueryBatch
 from clqa.query_sets import Answers, Queries, describe_queries, read_answers, write_queries
 from clqa.query_sets import write_answers as write
 from clqa.reports import metric_rows
+from clqa.scopes import scope_of
 from clqa.score_tables import Scores, read_plain_scores
 from clqa.tables import read_table
 from clqa.top_tables import TOPS
 from clqa.tuples import free_variables, ragged_tuples
+from clqa.wide_tables import by_structure, headline
 from evaluate_sets import evaluate_sets
 from predict_answers import predict_answers
 from rank_answers import rank_answers
@@ -333,6 +335,23 @@ def test_groups_are_of_shapes_that_a_metric_is_for(rows):
         }
         assert own == wanted
     assert len({row.fingerprint for row in found if row.group == "EPFO"}) > 1
+
+
+def test_tables_show_the_shapes_that_a_metric_is_for(rows):
+    table, found = rows
+    formulas = {shape: parse(text) for shape, text in (SINGLE | PAIRS).items()}
+    metadata = {"model": {"method": "random"}, "n_entities": N}
+    scores = Scores("q", "random", "g", table, metadata, formulas)
+    run = {
+        **{"candidates": ["all"], "averaging": ["query"], "metrics": ["multiply_mrr", "mrr"]},
+        **{"ties": TIES[:2], "filters": RULES[:1]},
+    }
+    scope = scope_of("q", run, [scores], found)
+    assert [c.name for c in headline(scope).columns] == [*PAIRS, "EPFO"]
+    assert [c.name for c in headline(scope, "mrr").columns] == ["1p", "EPFO"]
+    cells = by_structure(scope)
+    assert [(c.band, c.label) for c in cells.columns] == [("SDAG", "f=2 c=1 e=0")]
+    assert cells.lines[0].cells[0].value == headline(scope).lines[0].cells[-1].value
 
 
 def test_joint_metrics_have_no_value_under_ties_without_an_order(rows):

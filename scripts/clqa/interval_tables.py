@@ -10,7 +10,7 @@ from clqa.bootstraps import bootstrap
 from clqa.errors import damaged
 from clqa.formulas import Formula
 from clqa.query_sets import ANSWERS
-from clqa.reports import members_of_groups
+from clqa.shape_groups import members_of_groups
 from clqa.tables import Contents, read_table
 
 INTERVALS = Contents(

@@ -35,6 +35,7 @@ from clqa.wide_tables import (
     Line,
     WideTable,
     by_stratum,
+    by_structure,
     effects,
     headline,
     suspects,
@@ -127,6 +128,8 @@ def section(
 ) -> Section:
     """Tables and figures of a query set; `entry` is from the catalogue, the metrics the run's."""
     statistics = list(size_rows(scope.queries, sizes))
+    others = [headline(scope, name) for name in metrics if name != scope.metric]
+    others.append(by_structure(scope))
     return Section(
         queries=scope.queries,
         entry=entry,
@@ -140,7 +143,7 @@ def section(
             "protocols": effects(scope),
             **{key: by_stratum(scope, key) for key in strata(scope)},
         },
-        others=tuple(headline(scope, name) for name in metrics if name != scope.metric),
+        others=tuple(table for table in others if table.columns),
         suspects=suspects(scope),
         sizes=statistics,
         figure=Markup(score_figure(scope)),

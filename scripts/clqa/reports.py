@@ -18,11 +18,11 @@ from clqa.averages import (
 )
 from clqa.competitions import competition_parts
 from clqa.fingerprints import fingerprint
-from clqa.formulas import And, Atom, Formula, Not, Or, negation_normal, symbols
+from clqa.formulas import And, Atom, Formula, Not, Or, negation_normal
 from clqa.keyed_tables import write_tsv
-from clqa.plans import groups
 from clqa.predictions import MISSING
 from clqa.score_tables import Scores
+from clqa.shape_groups import arity, members_of_groups
 from clqa.strata import TITLES, stratum_order
 
 # What is averaged over what, by the level over which the mean of a shape is taken.
@@ -32,7 +32,6 @@ AVERAGING = {
     "pooled": "answers>query>group",
 }
 _OF_SHAPES = {"query": shape_average, "answer": answer_average, "pooled": shape_average}
-GROUPS = ("EPFO", "negation")  # of the headline, in this order
 
 
 class Row(NamedTuple):
@@ -63,32 +62,6 @@ class Row(NamedTuple):
     fingerprint: str
     reference: str
     note: str
-
-
-_groups = functools.lru_cache(maxsize=4096)(groups)
-
-
-def members_of_groups(
-    shapes: dict[str, Formula], metric: str = "tie_rate"
-) -> dict[str, tuple[str, ...]]:
-    """Shapes of each group that has any, those of the headline first.
-
-    Shapes whose number of free variables a metric is not for are left out.
-    """
-    belongs = {
-        shape: _groups(formula)
-        for shape, formula in shapes.items()
-        if metrics.fits(metric, arity(formula))
-    }
-    found = {group for names in belongs.values() for group in names}
-    order = sorted(found, key=lambda group: (*(group != first for first in GROUPS), group))
-    return {group: tuple(shape for shape in belongs if group in belongs[shape]) for group in order}
-
-
-@functools.lru_cache(maxsize=4096)
-def arity(formula: Formula) -> int:
-    """Number of free variables."""
-    return len(symbols(formula, "f"))
 
 
 @functools.lru_cache(maxsize=4096)

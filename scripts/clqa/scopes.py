@@ -6,9 +6,10 @@ from typing import NamedTuple
 from clqa.formulas import Formula, to_text
 from clqa.methods import CONTROLS
 from clqa.metrics import metric
-from clqa.reports import AVERAGING, GROUPS, Row, candidates_name, members_of_groups
+from clqa.reports import AVERAGING, Row, candidates_name
 from clqa.score_tables import Scores
 from clqa.seeds import shown
+from clqa.shape_groups import HEADLINE, is_cell, members_of_groups
 from clqa.strata import KEYS, stratum_order
 
 
@@ -84,7 +85,7 @@ def shape_columns(shapes: dict[str, Formula], metric_id: str = "tie_rate") -> tu
     """
     columns = []
     for group, members in members_of_groups(shapes, metric_id).items():
-        if group in GROUPS:
+        if group in HEADLINE:
             columns += [Column(shape, shape, group, to_text(shapes[shape])) for shape in members]
             label, title = f"{group} ({len(members)})", f"mean over {', '.join(members)}"
             columns.append(Column(group, label, group, title, group))
@@ -93,6 +94,17 @@ def shape_columns(shapes: dict[str, Formula], metric_id: str = "tie_rate") -> tu
 
 def averages(scope: Scope) -> list[Column]:
     return [column for column in shape_columns(scope.shapes, scope.metric) if column.group]
+
+
+def cell_columns(scope: Scope) -> tuple[Column, ...]:
+    """The cells by numbers of symbols and by graph, banded by the graph; none for plain trees."""
+    columns = []
+    for group, members in members_of_groups(scope.shapes, scope.metric).items():
+        if is_cell(group):
+            label, band = group.split(" graph=")
+            title = f"mean over {len(members)} shapes: {', '.join(members)}"
+            columns.append(Column(group, label, band, title, group))
+    return tuple(sorted(columns, key=lambda column: (column.band, column.label)))
 
 
 def found_row(scope: Scope, model: str, column: Column, **other) -> Row | None:

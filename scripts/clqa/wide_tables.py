@@ -9,6 +9,7 @@ from clqa.scopes import (
     Column,
     Scope,
     averages,
+    cell_columns,
     found_row,
     is_share,
     metric_name,
@@ -80,6 +81,18 @@ def by_stratum(scope: Scope, key: str) -> WideTable:
     caption = f"{metric_name(scope.metric)} on {scope.queries} by {TITLES[key]}"
     measured = (scope.metric, scope.ties, scope.filter)
     return WideTable(f"{key}-{scope.queries}", caption, columns, tuple(lines), measured)
+
+
+def by_structure(scope: Scope) -> WideTable:
+    """The headline over shapes that are alike in their numbers of symbols and in their graph."""
+    columns = cell_columns(scope)
+    lines = _lines(scope, columns, lambda model, column: found_row(scope, model, column))
+    caption = (
+        f"{metric_name(scope.metric)} on {scope.queries} by free variables, constants, existentials"
+        " and graph"
+    )
+    measured = (scope.metric, scope.ties, scope.filter)
+    return WideTable(f"structure-{scope.queries}", caption, columns, tuple(lines), measured)
 
 
 def tie_rates(scope: Scope) -> WideTable:
