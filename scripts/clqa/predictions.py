@@ -161,8 +161,8 @@ def open_predictions(
     ----------
     expected : table of queries or of answers
         `expected.shapes` has per shape the `query_ids`, `expected.metadata` the `vocabulary`, the
-        `graph`, the `queries`, `n_entities` and `formulas`. The dump may have the queries, and the
-        free variables, in another order.
+        `graph`, the `queries` and `n_entities`, and the `formulas` where there may be several free
+        variables. The dump may have the queries, and the variables, in another order.
     missing : str
         Of `MISSING`; under any but the first the dump may lack queries.
 
@@ -178,7 +178,7 @@ def open_predictions(
     if missing not in MISSING:
         raise InputError(f"missing: no policy {missing!r}; known are {', '.join(MISSING)}")
     rows = _rows_of(path_to_sidecar, sidecar["query_ids"], wanted, missing != MISSING[0])
-    variables = common_variables(expected.metadata["formulas"])
+    variables = common_variables(expected.metadata.get("formulas", {}))
     row = _row_shape(variables, expected.metadata["n_entities"])
     scores = _mapped(path_to_predictions, sidecar, (len(sidecar["query_ids"]), *row))
     axes = _axes(path_to_sidecar, sidecar.get("variables"), variables)
