@@ -1,7 +1,7 @@
 """Scores per query: every metric under every tie policy and filter, from the counts per answer."""
 
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import numpy as np
 import pyarrow as pa
@@ -151,21 +151,47 @@ def _stratum(
         "n_easy": rows["n_easy"],
         "n_hard": n_hard[kept],
     }
-    within = {rule: [values[chosen] for values in counts[rule]] for rule in filters}
+    within = {rule: tuple(values[chosen] for values in counts[rule]) for rule in filters}
+    found = count_scores(offsets, within, asked)
+    columns |= {name: _column(values) for name, values in found.items()}
+    return pa.table(columns)
+
+
+def count_scores(
+    offsets: np.ndarray,
+    counts: Mapping[str, tuple[np.ndarray, np.ndarray]],
+    asked: Iterable[tuple[str, str, str]],
+) -> dict[str, np.ndarray]:
+    """Each score of each query from the counts of its answers, NaN where it has none.
+
+    Parameters
+    ----------
+    offsets : (n_queries + 1,) int
+        The answers of query i are `offsets[i]:offsets[i + 1]`.
+    counts : dict
+        Greater and tied of each answer, by competition.
+    asked : iterable of (metric, tie policy, competition)
+        See `clqa.metrics.defined_scores`.
+
+    Returns
+    -------
+    dict
+        (n_queries,) float64 by score id, the tie rate of each competition last.
+    """
+    found: dict[str, np.ndarray] = {}
     blocks: dict[str, Blocks] = {}
     for name, policy, rule in asked:
         values_of = metric(name).values
         if values_of is not None:
-            values = query_means(values_of(*within[rule], policy), offsets)
+            values = query_means(values_of(*counts[rule], policy), offsets)
         else:
             if rule not in blocks:
-                blocks[rule] = blocks_of_counts(offsets, *within[rule])
+                blocks[rule] = blocks_of_counts(offsets, *counts[rule])
             values = query_values(name, blocks[rule], policy)
-        columns[score_id(name, policy, rule)] = _column(values)
-    for rule in filters:
-        rates = query_means((within[rule][1] > 0).astype(np.float64), offsets)
-        columns[f"tie_rate[{rule}]"] = _column(rates)
-    return pa.table(columns)
+        found[score_id(name, policy, rule)] = values
+    for rule, (_, tied) in counts.items():
+        found[f"tie_rate[{rule}]"] = query_means((tied > 0).astype(np.float64), offsets)
+    return found
 
 
 def _column(values: np.ndarray) -> pa.Array:
