@@ -149,11 +149,11 @@ def _fill_reaching(row, known, reaching):
     bins = np.zeros(4 * len(THRESHOLDS), np.int32)
     for start in range(0, row.size, _BLOCK):
         block = row[start : start + _BLOCK]
-        _locate(block, places)
+        locate(block, places)
         for k in range(np.uint32(block.size)):
             bins[np.uint32(4 * places[k]) + (k & np.uint32(3))] += 1
     for k in range(known.size):
-        _locate(row[known[k] : known[k] + 1], places)
+        locate(row[known[k] : known[k] + 1], places)
         bins[4 * places[0]] -= 1
     total = np.int32(0)
     for place in range(len(THRESHOLDS) - 1, -1, -1):
@@ -162,8 +162,8 @@ def _fill_reaching(row, known, reaching):
 
 
 @kernel
-def _locate(block, places):
-    """Place of the highest threshold that each degree reaches."""
+def locate(block, places):
+    """Write the place in `THRESHOLDS` of the highest one that each degree reaches."""
     scale, nudge = block.dtype.type(100), block.dtype.type(1e-4)
     for k in range(np.uint32(block.size)):
         # Never too low, and too high by one at most; the quotient is the threshold as rounded.
