@@ -152,8 +152,13 @@ def _rows_of_score(
     for group, members in members_of_groups(scores.shapes).items():
         average = group_average(averages, members)
         note = f"no value for {', '.join(average.missing)}" if average.missing else ""
-        reading = "+".join(sorted({readings[shape] for shape in members} - {""}))
+        reading = joined_readings(readings[shape] for shape in members)
         yield _row(scores, common, reading, average, note, group=group)
+
+
+def joined_readings(readings: Iterable[str]) -> str:
+    """The readings of several shapes, those that have one, joined by +."""
+    return "+".join(sorted({*readings} - {""}))
 
 
 def _reason(average: Average, stratum: str) -> str:
@@ -232,16 +237,20 @@ def _row(
 
 def protocol_of(row: Row, metadata: dict) -> dict:
     """What the value of a row depends on beside model and subject, spelled out."""
+    names = ("filter", "ties", "candidates", "averaging", "pni")
+    return protocol(metadata, **{name: getattr(row, name) for name in names})
+
+
+def protocol(metadata: dict, **switches: str) -> dict:
+    """The fields of `clqa.fingerprints`, from the metadata of scores and what is not in these."""
+    # +H releases have easy answers of their own; what is filtered depends on whose are taken.
+    filtered = " of ".join(filter(None, (switches["filter"], metadata.get("easy"))))
     return {
         "graph": metadata["graph"],
         "queries": metadata["queries"],
-        # +H releases have easy answers of their own; what is filtered depends on whose are taken.
-        "filter": " of ".join(filter(None, (row.filter, metadata.get("easy")))),
-        "ties": row.ties,
-        "candidates": row.candidates,
-        "averaging": row.averaging,
+        **switches,
+        "filter": filtered,
         "missing": metadata.get("missing", MISSING[0]),
-        "pni": row.pni,
         "metric_version": str(metrics.VERSION),
     }
 

@@ -20,6 +20,7 @@ from clqa.kept_lists import COLUMNS as LIST_COLUMNS
 from clqa.kept_lists import list_means, list_values
 from clqa.kept_scores import Judged, KeptScores
 from clqa.operating_points import bands_between, break_even
+from clqa.query_sets import ANSWERS
 from clqa.ragged_sets import is_shared, merged
 from clqa.rule_outcomes import Outcome, at_thresholds
 from clqa.set_metrics import Counts, f_beta, set_summary
@@ -48,7 +49,7 @@ COLUMNS = {
 SETS = Contents(
     rule="evaluate_sets",
     columns=COLUMNS,
-    metadata={"graph": str, "queries": str, "split": str, "model": dict, "beta": float},
+    metadata={**ANSWERS.metadata, "model": dict, "beta": float},
     may_be_null=(*_NUMBERS, *_COUNTS),
 )
 _BAND_NUMBERS = ("high", "low", "ratio", "pooled_f_beta")
