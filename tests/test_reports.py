@@ -441,6 +441,27 @@ def test_the_lowest_mean_rank_is_best_and_is_no_share():
     ]
 
 
+def test_an_interval_is_shown_with_its_number():
+    given = scope({("mlp", "1p"): 0.3, ("mlp", "2p"): 0.2})
+    rows = {
+        key: row._replace(lower=0.25, upper=0.3525) if row.shape == "1p" else row
+        for key, row in given.numbers.items()
+    }
+    first, second = headline(given._replace(numbers=rows)).lines[0].cells[:2]
+    assert (first.interval, first.ends) == ("25.0–35.2", (0.25, 0.3525))
+    assert first.title.endswith("; interval 25.0–35.2")
+    assert (second.interval, second.ends) == ("", None)
+
+
+def test_the_page_shows_intervals_and_switches(made, metrics):
+    text = (made[0] / "report.html").read_text()
+    asked = HEADLINE | {"model": "walker", "group": "EPFO"}
+    lower, upper = (points(float(*cells(metrics, name, **asked))) for name in ("lower", "upper"))
+    assert f"<small>{lower}–{upper}</small>" in text
+    table = text.split("How far each switch of the protocol moves")[1].split("</details>")[0]
+    assert '<td class="text">pessimistic</td>\n<td class="text">optimistic</td>' in table
+
+
 def test_an_undefined_value_is_never_best():
     table = headline(scope({("mlp", "1p"): None}))
     assert (table.lines[0].cells[0].text, table.lines[0].cells[0].is_best) == ("–", False)
