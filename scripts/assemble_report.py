@@ -18,7 +18,7 @@ from clqa.reports import metric_rows, write_rows
 from clqa.scopes import is_share, scope_of
 from clqa.score_tables import Origin, read_scores, score_columns
 from clqa.seeds import with_means
-from clqa.set_reports import band_table, read_set_rows, set_table, set_view
+from clqa.set_reports import band_table, read_set_rows, set_protocols, set_table, set_view
 from clqa.switches import switch_table
 from clqa.typesetting import write_tables
 from clqa.wide_tables import overview
@@ -123,7 +123,7 @@ def assemble_report(
     paths += [*paths_to_samplings.values(), *paths_to_summaries.values()]
     paths += [*paths_to_audits.values(), *paths_to_comparisons.values()]
     results = Path(path_to_manifest).parents[2]
-    origin = manifest(run, query_sets, scores, rows, paths, results)
+    origin = manifest(run, query_sets, scores, rows, paths, results, set_protocols(answer_sets))
     software = versions()
     write_json(path_to_manifest, origin)
     write_json(path_to_versions, software)

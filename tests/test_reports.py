@@ -190,7 +190,15 @@ def test_strata_hold_only_answers_of_that_many_links(metrics):
 
 def test_fingerprints_are_those_of_the_protocols_in_the_manifest(made, metrics):
     manifest = json.loads((made[0] / "manifest.json").read_text())
-    assert set(cells(metrics, "fingerprint")) == set(manifest["fingerprints"])
+    of_metrics = set(cells(metrics, "fingerprint"))
+    of_sets = set()
+    for name in ("sets", "bands"):
+        table = read_keyed_table(made[0] / "tables" / f"{name}.tsv", TABLE_KEYS)
+        of_sets |= {dict(zip(table.keys, key, strict=True))["fingerprint"] for key in table.rows}
+    # All queries and those of 1p, with the hard or all answers true.
+    assert len(of_sets) == 4
+    assert not of_sets & of_metrics
+    assert of_sets | of_metrics == set(manifest["fingerprints"])
     for name, protocol in manifest["fingerprints"].items():
         assert set(protocol) == set(FIELDS)
         assert fingerprint(protocol) == name
@@ -324,7 +332,7 @@ def test_the_page_asks_the_network_for_nothing(made):
     assert "<script" not in text
     assert all(url.startswith("#") for url in re.findall(r"url\(([^)]*)\)", text))
     own = {"metrics.tsv", "manifest.json", "versions.json", "tables/"}
-    own |= {"tables/sets.tsv", "tables/bands.tsv"}
+    own |= {"tables/sets.tsv", "tables/bands.tsv", "tables/switches.tsv"}
     assert {ref for ref in Page(text).references if not ref.startswith("#")} <= own
 
 
@@ -397,7 +405,7 @@ def scope(values, metric="mrr", **options):
 
 def _row(model, subject, value, where):
     is_group = subject in ("EPFO", "negation")
-    empty = dict.fromkeys(Row._fields, "")
+    empty = dict.fromkeys(Row._fields, "") | {"lower": None, "upper": None}
     return Row(
         **empty
         | {"ties": "pessimistic", "filter": "observed-and-full", **where}
@@ -431,6 +439,27 @@ def test_the_lowest_mean_rank_is_best_and_is_no_share():
         ("12.2", False),
         ("3.5", True),
     ]
+
+
+def test_an_interval_is_shown_with_its_number():
+    given = scope({("mlp", "1p"): 0.3, ("mlp", "2p"): 0.2})
+    rows = {
+        key: row._replace(lower=0.25, upper=0.3525) if row.shape == "1p" else row
+        for key, row in given.numbers.items()
+    }
+    first, second = headline(given._replace(numbers=rows)).lines[0].cells[:2]
+    assert (first.interval, first.ends) == ("25.0–35.2", (0.25, 0.3525))
+    assert first.title.endswith("; interval 25.0–35.2")
+    assert (second.interval, second.ends) == ("", None)
+
+
+def test_the_page_shows_intervals_and_switches(made, metrics):
+    text = (made[0] / "report.html").read_text()
+    asked = HEADLINE | {"model": "walker", "group": "EPFO"}
+    lower, upper = (points(float(*cells(metrics, name, **asked))) for name in ("lower", "upper"))
+    assert f"<small>{lower}–{upper}</small>" in text
+    table = text.split("How far each switch of the protocol moves")[1].split("</details>")[0]
+    assert '<td class="text">pessimistic</td>\n<td class="text">optimistic</td>' in table
 
 
 def test_an_undefined_value_is_never_best():
@@ -554,14 +583,16 @@ def test_every_wide_table_is_there_in_three_forms(made):
 def test_every_row_about_answer_sets_is_in_a_table_that_two_runs_share(made):
     folder = made[0] / "tables"
     table = read_keyed_table(folder / "sets.tsv", TABLE_KEYS)
-    assert table.keys == ("graph", "queries", "split", "model", "stratum", "rule", "truth", "beta")
+    keys = ("graph", "queries", "split", "model", "stratum", "rule", "truth", "beta", "fingerprint")
+    assert table.keys == keys
     assert len(table.rows) == 4 * 2 * 2 * 3
     key = ("toy", "toy-test", "test", "walker", "shape=1p", "threshold@0.5", "full", "0.5")
-    row = dict(zip(table.columns, table.rows[key], strict=True))
+    (found,) = (own for own in table.rows if own[:-1] == key)
+    row = dict(zip(table.columns, table.rows[found], strict=True))
     assert (row["f_beta"], row["f_beta_low"], row["predicted_high"]) == ("", "0.5", "11")
     bands = read_keyed_table(folder / "bands.tsv", TABLE_KEYS)
     assert len(bands.rows) == 3
-    assert (*key[:4], "threshold@0.5", "hard", "0.5", "0.4") in bands.rows
+    assert (*key[:4], "threshold@0.5", "hard", "0.5", "0.4") in {own[:-1] for own in bands.rows}
 
 
 def test_the_page_shows_the_answer_sets_of_the_first_truth(made, tmp_path):

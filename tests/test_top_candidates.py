@@ -66,3 +66,14 @@ def test_minus_infinity_is_a_candidate_like_any_other():
 
 def test_a_query_all_of_whose_entities_are_answers_has_no_candidates():
     assert tops_of(np.ones((1, 3), np.float32), [{0, 1, 2}], 5).ids.row(0).tolist() == []
+
+
+@pytest.mark.parametrize("top", [0.004, 0.03, 1.0, 30.0])
+def test_many_scores_are_cut_alike_wherever_they_lie(top):
+    """Close to 0 no threshold tells the best apart; beyond 1 there are no thresholds."""
+    drawn = np.random.default_rng(0)
+    scores = (top * drawn.random((3, 5000))).astype(np.float32)
+    answers = [set(drawn.choice(5000, 40, replace=False).tolist()) for _ in scores]
+    tops = tops_of(scores, answers, 30)
+    for query, row in enumerate(scores):
+        assert tops.ids.row(query).tolist() == best(row, answers[query], 30)

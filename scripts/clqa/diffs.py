@@ -31,7 +31,7 @@ PROTOCOL = ("filter", "ties", "candidates", "averaging", "pni", "fingerprint")
 METRICS_KEYS = (*SUBJECT, *PROTOCOL)
 TABLE_KEYS = (
     *(*SUBJECT, "filter", "ties", "set", "other", "score", "rule", "truth", "beta", "band"),
-    *("switch", "from", "to", "fingerprint_from"),
+    *("switch", "from", "to", "fingerprint_from", "fingerprint"),
 )
 
 

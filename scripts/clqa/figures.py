@@ -44,13 +44,17 @@ WIDTH, ROW, LINE, LETTER, MARGIN = 4.6, 0.23, 0.17, 0.075, 0.6
 
 
 class Series(NamedTuple):
-    """Dots with bars of one colour, one per row of a figure; None where there is no number."""
+    """Dots with bars of one colour, one per row of a figure; None where there is no number.
+
+    `intervals` are pairs of numbers that are marked by ticks.
+    """
 
     label: str
     dots: Sequence[float | None]
     lows: Sequence[float | None]
     highs: Sequence[float | None]
     is_quiet: bool = False
+    intervals: Sequence[tuple[float, float] | None] = ()
 
 
 def dot_figure(
@@ -139,6 +143,10 @@ def _draw_series(
         if low is not None and high is not None:
             heights = [place + shift] * 2
             axes.plot([low, high], heights, color=look["color"], linewidth=1.4, alpha=0.55)
+    for place, ends in zip(places, series.intervals, strict=False):
+        if ends is not None:
+            heights = [place + shift] * 2
+            axes.plot(ends, heights, color=look["color"], linewidth=0.7, marker="|", markersize=5)
     pairs = zip(series.dots, places, strict=True)
     known = [(dot, place + shift) for dot, place in pairs if dot is not None]
     values, heights = zip(*known, strict=True) if known else ((), ())

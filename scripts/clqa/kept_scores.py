@@ -14,7 +14,7 @@ from clqa.kernels import kernel
 from clqa.query_sets import AnswerTable
 from clqa.ragged import Ragged
 from clqa.ragged_sets import is_shared, merged, row_numbers, selected
-from clqa.top_candidates import THRESHOLDS
+from clqa.top_candidates import THRESHOLDS, locate
 from clqa.top_tables import QueryTops
 from clqa.tops import ScoredAnswers, Tops
 from clqa.truths import true_answers, truth_choice
@@ -137,15 +137,15 @@ def judged(kept: KeptScores, truth: str) -> Judged:
 def _ranking(kept: KeptScores, rivals: Ragged, scores: np.ndarray) -> tuple[Tops, np.ndarray]:
     """The kept candidates with some answers among them, and the order that merges the two."""
     n_queries, n_listed = len(kept.query_ids), len(kept.scores)
-    own = reached(row_numbers(rivals), scores, n_queries)
-    descending = np.lexsort((rivals.values, -scores, row_numbers(rivals)))
+    descending = _descending(rivals.offsets, scores)
+    counted = kept.are_degrees
+    own = reached(rivals, scores) if counted else None
     entities = np.concatenate([kept.best.values, rivals.values[descending]])
     scores = np.concatenate([kept.scores, scores[descending]])
     is_cut = kept.best.lengths() < kept.candidates
     offsets, order = _merged(kept.best.offsets, rivals.offsets, entities, scores, is_cut)
     floor = np.full(n_queries, -np.inf, scores.dtype)
     floor[is_cut] = kept.scores[kept.best.offsets[1:][is_cut] - 1]
-    counted = kept.are_degrees
     tops = Tops(
         offsets=offsets,
         entities=entities[order].astype(np.int32),
@@ -183,9 +183,20 @@ def _merged(starts, rival_starts, entities, scores, is_cut):
     return offsets, order[:size]
 
 
-def reached(rows: np.ndarray, scores: np.ndarray, n_rows: int) -> np.ndarray:
-    """How many scores of each row are at least each of `THRESHOLDS`, (n_rows, 101) int64."""
-    n = len(THRESHOLDS)
-    places = np.searchsorted(THRESHOLDS.astype(scores.dtype), scores, "right")
-    exactly = np.bincount(rows * (n + 1) + places, minlength=n_rows * (n + 1))
-    return np.cumsum(exactly.reshape(n_rows, n + 1)[:, :0:-1], axis=1)[:, ::-1]
+@kernel
+def _descending(offsets, scores):
+    """Places of the scores of each row, the best first; equal scores keep their order."""
+    order = np.empty(len(scores), np.int64)
+    for row in range(len(offsets) - 1):
+        own = slice(offsets[row], offsets[row + 1])
+        order[own] = offsets[row] + np.argsort(-scores[own], kind="mergesort")
+    return order
+
+
+def reached(rows: Ragged | ScoredAnswers, degrees: np.ndarray) -> np.ndarray:
+    """How many degrees of each row are at least each of `THRESHOLDS`, (n_rows, 101) int64."""
+    n, n_rows = len(THRESHOLDS), len(rows.offsets) - 1
+    places = np.empty(len(degrees), np.int32)
+    locate(degrees, places)
+    exactly = np.bincount(row_numbers(rows) * n + places, minlength=n_rows * n)
+    return np.cumsum(exactly.reshape(n_rows, n)[:, ::-1], axis=1)[:, ::-1]

@@ -63,6 +63,7 @@ def manifest(
     rows: Iterable[Row],
     paths: Iterable[str | os.PathLike],
     root: str | os.PathLike,
+    protocols: Mapping[str, dict],
 ) -> dict:
     """What a run was made from, as strict JSON.
 
@@ -72,6 +73,7 @@ def manifest(
     scores, rows : what was read and what came out
     paths : all result files that were read
     root : result folder, beneath which the paths are written
+    protocols : those of other tables, by fingerprint
     """
     scores = list(scores)
     metadata = {one.queries: one.metadata for one in scores}
@@ -79,7 +81,7 @@ def manifest(
         "run": run["name"],
         "settings": run,
         "files": {relative(path, root): sha256_of(path) for path in paths},
-        "fingerprints": fingerprints(rows, metadata),
+        "fingerprints": {**fingerprints(rows, metadata), **protocols},
         "graphs": {
             one.graph: {name: one.metadata[name] for name in ("graph", "vocabulary", "n_entities")}
             for one in scores

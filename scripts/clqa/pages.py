@@ -30,6 +30,7 @@ from clqa.roundings import STATEMENT, points
 from clqa.scopes import Column, Scope, counts, is_share, metric_name, shape_columns, strata
 from clqa.set_reports import SetView
 from clqa.strata import TITLES
+from clqa.switches import switch_view
 from clqa.wide_tables import (
     SUSPECT,
     Line,
@@ -156,16 +157,17 @@ def section(
 
 
 def score_figure(scope: Scope) -> str:
-    """The headline metric by shape and model, with bars that reach to optimistic ties."""
+    """The headline metric by shape and model, with intervals and bars up to optimistic ties."""
     shapes, bands = _rows(scope)
-    ends = [headline(scope._replace(ties=ties)).lines for ties in (scope.ties, "optimistic")]
+    lines = [headline(scope._replace(ties=ties)).lines for ties in (scope.ties, "optimistic")]
     series = []
-    for line, end in zip(*ends, strict=True):
-        dots, others = _shown(scope, line), _shown(scope, end)
-        series.append(Series(line.model, dots, dots, others, line.is_control))
+    for line, best in zip(*lines, strict=True):
+        dots, others = _shown(scope, line), _shown(scope, best)
+        ends = _intervals(scope, line)
+        series.append(Series(line.model, dots, dots, others, line.is_control, ends))
     name = metric_name(scope.metric)
     is_points = is_share(scope.metric)
-    axis = f"{name}{' × 100' if is_points else ''} (bar: up to its value under optimistic ties)"
+    axis = f"{name}{' × 100' if is_points else ''} (bar: up to optimistic ties; ticks: interval)"
     about = f"{name} of {len(series)} models on each shape of {scope.queries}, as in the table"
     return dot_figure(shapes, bands, series, axis, about, is_points)
 
@@ -184,6 +186,14 @@ def _shown(scope: Scope, line: Line) -> list[float | None]:
         for cell, column in pairs
         if not column.group
     ]
+
+
+def _intervals(scope: Scope, line: Line) -> list[tuple[float, float] | None]:
+    """Ends of the intervals of the shapes, as the axis has them."""
+    scale = 100 if is_share(scope.metric) else 1
+    pairs = zip(line.cells, shape_columns(scope.shapes), strict=True)
+    ends = [cell.ends for cell, column in pairs if not column.group]
+    return [None if pair is None else (scale * pair[0], scale * pair[1]) for pair in ends]
 
 
 def size_figure(scope: Scope, sizes: Iterable[tuple]) -> str:
@@ -220,6 +230,10 @@ def page(
         "totals": [sum(part.totals[place] for part in sections) for place in (0, 1)],
         "overview": averages,
         "sections": sections,
+        "switches": {
+            part.queries: switch_view(inventory["switches"], part.queries, part.scope.metric)
+            for part in sections
+        },
         "graphs": readable(inventory["graphs"]),
         "sampling": readable(without_zeros(sampled)),
         "shortfalls": shortfalls(sampled),

@@ -178,10 +178,15 @@ def _rows_of_score(
     members_of = members_of_groups(scores.shapes, metric)
     for group, average in groups.items():
         note = f"no value for {', '.join(average.missing)}" if average.missing else ""
-        reading = "+".join(sorted({readings[shape] for shape in members_of[group]} - {""}))
+        reading = joined_readings(readings[shape] for shape in members_of[group])
         if average.value is None and not note:
             note = _reason(metric, ties) or _lack(average, stratum)
         yield _row(scores, common, reading, average, note, group=group)
+
+
+def joined_readings(readings: Iterable[str]) -> str:
+    """The readings of several shapes, those that have one, joined by +."""
+    return "+".join(sorted({*readings} - {""}))
 
 
 def _reason(metric: str, ties: str, n_variables: int | None = None) -> str:
@@ -273,16 +278,20 @@ def _row(
 
 def protocol_of(row: Row, metadata: dict) -> dict:
     """What the value of a row depends on beside model and subject, spelled out."""
+    names = ("filter", "ties", "candidates", "averaging", "pni")
+    return protocol(metadata, **{name: getattr(row, name) for name in names})
+
+
+def protocol(metadata: dict, **switches: str) -> dict:
+    """The fields of `clqa.fingerprints`, from the metadata of scores and what is not in these."""
+    # +H releases have easy answers of their own; what is filtered depends on whose are taken.
+    filtered = " of ".join(filter(None, (switches["filter"], metadata.get("easy"))))
     return {
         "graph": metadata["graph"],
         "queries": metadata["queries"],
-        # +H releases have easy answers of their own; what is filtered depends on whose are taken.
-        "filter": " of ".join(filter(None, (row.filter, metadata.get("easy")))),
-        "ties": row.ties,
-        "candidates": row.candidates,
-        "averaging": row.averaging,
+        **switches,
+        "filter": filtered,
         "missing": metadata.get("missing", MISSING[0]),
-        "pni": row.pni,
         "metric_version": str(metrics.VERSION),
     }
 

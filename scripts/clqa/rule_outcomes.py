@@ -18,7 +18,6 @@ from clqa.operating_points import (
     chosen_threshold,
     pooled_f_beta,
 )
-from clqa.ragged_sets import row_numbers
 from clqa.set_metrics import Counts, f_beta, set_counts
 from clqa.set_rules import SetRule
 from clqa.tops import count_bounds, listed_best_sets
@@ -161,7 +160,7 @@ def _on_grid(valid: Judged, choice: str, above: float, beta: float):
     tops, true = valid.tops, valid.true_scores
     if not len(tops.grid):
         return
-    right = reached(row_numbers(true), true.scores, len(tops.candidates))
+    right = reached(true, true.scores)
     for place in np.flatnonzero(tops.grid <= above)[::-1]:
         counts = Counts(right[:, place], tops.reaching[:, place], valid.truth.lengths())
         yield OperatingPoint(float(tops.grid[place]), _chosen(counts, choice, beta))

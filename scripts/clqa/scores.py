@@ -1,7 +1,7 @@
 """Scores per query: every metric under every tie policy and filter, from the counts per answer."""
 
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import numpy as np
 import pyarrow as pa
@@ -158,39 +158,51 @@ def _stratum(
     }
     if isinstance(counts, Counted):
         found = values_of(of_hard(counts, chosen), asked, filters)
-        columns |= {name: _column(values[kept]) for name, values in found.items()}
+        found = {name: values[kept] for name, values in found.items()}
     else:
-        columns |= _columns(counts, chosen, offsets, asked, filters)
+        within = {rule: tuple(values[chosen] for values in counts[rule]) for rule in filters}
+        found = count_scores(offsets, within, asked)
+    columns |= {name: _column(values) for name, values in found.items()}
     return pa.table(columns)
 
 
-def _columns(
-    counts: dict[str, tuple[np.ndarray, np.ndarray]],
-    chosen: np.ndarray,
+def count_scores(
     offsets: np.ndarray,
-    asked: Sequence[tuple[str, str, str]],
-    filters: Sequence[str],
-) -> dict[str, pa.Array]:
-    """Scores of queries with one free variable, whose chosen answers lie between the offsets."""
-    columns = {}
-    within = {rule: [values[chosen] for values in counts[rule]] for rule in filters}
+    counts: Mapping[str, tuple[np.ndarray, np.ndarray]],
+    asked: Iterable[tuple[str, str, str]],
+) -> dict[str, np.ndarray]:
+    """Each score of each query from the counts of its answers, NaN where it has none.
+
+    Parameters
+    ----------
+    offsets : (n_queries + 1,) int
+        The answers of query i are `offsets[i]:offsets[i + 1]`.
+    counts : dict
+        Greater and tied of each answer, by competition.
+    asked : iterable of (metric, tie policy, competition)
+        See `clqa.metrics.defined_scores`.
+
+    Returns
+    -------
+    dict
+        (n_queries,) float64 by score id, the tie rate of each competition last.
+    """
+    found: dict[str, np.ndarray] = {}
     blocks: dict[str, Blocks] = {}
     for name, policy, rule in asked:
+        of_answer = None if is_of_tuples(name) else metric(name).values
         if is_of_tuples(name):
-            columns[score_id(name, policy, rule)] = pa.nulls(len(offsets) - 1, pa.float64())
-            continue
-        of_answer = metric(name).values
-        if of_answer is not None:
-            values = query_means(of_answer(*within[rule], policy), offsets)
+            values = np.full(len(offsets) - 1, np.nan)
+        elif of_answer is not None:
+            values = query_means(of_answer(*counts[rule], policy), offsets)
         else:
             if rule not in blocks:
-                blocks[rule] = blocks_of_counts(offsets, *within[rule])
+                blocks[rule] = blocks_of_counts(offsets, *counts[rule])
             values = query_values(name, blocks[rule], policy)
-        columns[score_id(name, policy, rule)] = _column(values)
-    for rule in filters:
-        rates = query_means((within[rule][1] > 0).astype(np.float64), offsets)
-        columns[f"tie_rate[{rule}]"] = _column(rates)
-    return columns
+        found[score_id(name, policy, rule)] = values
+    for rule, (_, tied) in counts.items():
+        found[f"tie_rate[{rule}]"] = query_means((tied > 0).astype(np.float64), offsets)
+    return found
 
 
 def _column(values: np.ndarray) -> pa.Array:

@@ -1,11 +1,17 @@
 """Answer sets in the report of a run: tables with every row, and what the page shows of them."""
 
+import functools
 import os
 from collections.abc import Iterable, Mapping
 from decimal import Decimal
 from typing import NamedTuple
 
+from clqa.competitions import RAW
+from clqa.filters import FILTERS
+from clqa.fingerprints import fingerprint
+from clqa.formulas import parse
 from clqa.inventories import Inventory
+from clqa.reports import candidates_name, joined_readings, negation_reading, protocol
 from clqa.roundings import points, rounded
 from clqa.score_tables import Origin, check_origin
 from clqa.set_rules import set_rule
@@ -19,6 +25,7 @@ class SetRows(NamedTuple):
     """Rows about the answer sets of one model on one query set, as `evaluate_sets` writes them."""
 
     origin: Origin
+    metadata: dict
     sets: list[dict]
     bands: list[dict]
 
@@ -53,29 +60,66 @@ def read_set_rows(
         If a file is no such table, or that of something else.
     """
     paths = ((path_to_sets, SETS), (path_to_bands, BANDS))
-    return SetRows(origin, *(_rows(path, contents, origin) for path, contents in paths))
+    (sets, metadata), (bands, _) = (_rows(path, contents, origin) for path, contents in paths)
+    return SetRows(origin, metadata, sets, bands)
 
 
-def _rows(path: str | os.PathLike, contents: Contents, origin: Origin) -> list[dict]:
+def _rows(path: str | os.PathLike, contents: Contents, origin: Origin) -> tuple[list[dict], dict]:
     table, metadata = read_table(path, contents)
     check_origin(path, metadata, origin, "answer sets", contents.rule)
-    return table.to_pylist()
+    return table.to_pylist(), metadata
 
 
 def set_table(found: Iterable[SetRows]) -> Inventory:
     """Every row about answer sets."""
-    rows = [_row(one.origin, row, COLUMNS) for one in found for row in one.sets]
-    return Inventory((*_SUBJECT, *COLUMNS), rows)
+    return _table([(one, row) for one in found for row in one.sets], COLUMNS)
 
 
 def band_table(found: Iterable[SetRows]) -> Inventory:
     """Every row about a band below a threshold."""
-    rows = [_row(one.origin, row, BAND_COLUMNS) for one in found for row in one.bands]
-    return Inventory((*_SUBJECT, *BAND_COLUMNS), rows)
+    return _table([(one, row) for one in found for row in one.bands], BAND_COLUMNS)
 
 
-def _row(origin: Origin, row: Mapping, columns: Iterable[str]) -> tuple:
-    return (*(getattr(origin, name) for name in _SUBJECT), *(row[name] for name in columns))
+def _table(pairs: Iterable[tuple[SetRows, dict]], columns: Iterable[str]) -> Inventory:
+    rows = [
+        (
+            *(getattr(one.origin, name) for name in _SUBJECT),
+            *(row[name] for name in columns),
+            fingerprint(_protocol(one.metadata, row)),
+        )
+        for one, row in pairs
+    ]
+    return Inventory((*_SUBJECT, *columns, "fingerprint"), rows)
+
+
+def set_protocols(found: Iterable[SetRows]) -> dict[str, dict]:
+    """The protocol that each fingerprint of the rows stands for."""
+    protocols = (_protocol(one.metadata, row) for one in found for row in one.sets + one.bands)
+    return {fingerprint(protocol): protocol for protocol in protocols}
+
+
+def _protocol(metadata: dict, row: Mapping) -> dict:
+    """What the values of a row depend on beside its rule, truth and beta.
+
+    With the hard answers true the other answers are no predictions; with all true, none is taken
+    out. Sets have no ties; equal scores at the end of the best M go by id.
+    """
+    key, _, shape = row.get("stratum", "").partition("=")
+    formulas = metadata["formulas"].items()
+    asked = [text for name, text in formulas if key != "shape" or name == shape]
+    return protocol(
+        metadata,
+        filter=next(iter(FILTERS)) if row["truth"] == "hard" else RAW,
+        ties="",
+        candidates=candidates_name("all", metadata),
+        averaging="query",
+        pni=joined_readings(map(_reading, asked)),
+    )
+
+
+@functools.lru_cache(maxsize=4096)
+def _reading(formula: str) -> str:
+    return negation_reading(parse(formula))
 
 
 def set_view(found: Iterable[SetRows], queries: str, models: Iterable[str], truth: str) -> SetView:

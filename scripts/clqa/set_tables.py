@@ -16,8 +16,11 @@ import pyarrow as pa
 
 from clqa.averages import mean
 from clqa.cardinalities import easy_before_hard, rank_correlation, size_error
+from clqa.kept_lists import COLUMNS as LIST_COLUMNS
+from clqa.kept_lists import list_means, list_values
 from clqa.kept_scores import Judged, KeptScores
 from clqa.operating_points import bands_between, break_even
+from clqa.query_sets import ANSWERS
 from clqa.ragged_sets import is_shared, merged
 from clqa.rule_outcomes import Outcome, at_thresholds
 from clqa.set_metrics import Counts, f_beta, set_summary
@@ -33,6 +36,7 @@ _NUMBERS = (
     "predictions_per_query",
     *("break_even_odds", "break_even_precision", "threshold", "nominal"),
     *("size_error", "size_error_easy_and_hard", "size_correlation", "auroc"),
+    *LIST_COLUMNS,
 )
 _COUNTS = ("right", "predicted", "predicted_low", "predicted_high", "true", "n_calibration")
 COLUMNS = {
@@ -45,7 +49,7 @@ COLUMNS = {
 SETS = Contents(
     rule="evaluate_sets",
     columns=COLUMNS,
-    metadata={"graph": str, "queries": str, "split": str, "model": dict, "beta": float},
+    metadata={**ANSWERS.metadata, "model": dict, "beta": float},
     may_be_null=(*_NUMBERS, *_COUNTS),
 )
 _BAND_NUMBERS = ("high", "low", "ratio", "pooled_f_beta")
@@ -90,6 +94,8 @@ def set_rows(
     fewest, most = case.outcome[:2]
     values = _Values(f_beta(most, beta), f_beta(fewest, beta))
     sizes = _true_sizes(kept)
+    is_list = case.rule.kind == "top" and case.outcome.is_known.all()
+    lists = list_values(case.own, case.rule.value) if is_list else None
     for one in _with_all(strata, len(kept.query_ids)):
         row = {"rule": case.rule.name, "truth": case.truth, "beta": beta, "stratum": one.name}
         row |= {"n_queries": int(one.chosen.sum()), "note": ""}
@@ -104,6 +110,8 @@ def set_rows(
             row |= _threshold_columns(case.outcome, case.own.shapes, one.chosen)
             if case.truth == "full" and case.rule.kind != "ceiling":
                 row |= _size_columns(case.outcome, sizes, one.chosen)
+            if lists is not None:
+                row |= list_means(lists, one.chosen)
             yield row | {"note": "; ".join(_notes(case.outcome, case.own, one.chosen))}
 
 

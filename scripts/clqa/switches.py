@@ -6,7 +6,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from clqa.canonical_forms import canonical
 from clqa.formulas import And, Formula, atoms
 from clqa.inventories import Inventory
-from clqa.reports import Row, negation_reading
+from clqa.reports import GROUPS, Row, negation_reading
+from clqa.roundings import points, rounded
+from clqa.scopes import is_share
 
 # Columns of the rows that say how a switch is set.
 SWITCHES = ("ties", "filter", "candidates", "averaging")
@@ -52,6 +54,22 @@ def switch_table(
             pairs.append(("pni", of_model["", old][0], of_model["", new][0]))
         found += [_line(*pair) for pair in pairs]
     return Inventory(COLUMNS, found)
+
+
+def switch_view(table: Inventory, queries: str, metric: str) -> Inventory:
+    """What the page shows of a query set: how far each switch moves the headline groups."""
+    lines: dict[tuple, dict[str, str]] = {}
+    for values in table.rows:
+        row = dict(zip(table.columns, values, strict=True))
+        if row["queries"] == queries and row["delta"] is not None:
+            group = row["group"] or "between the shapes"
+            shown = points(row["delta"]) if is_share(metric) else rounded(row["delta"], 1)
+            line = lines.setdefault((row["model"], row["switch"], row["from"], row["to"]), {})
+            line[group] = f"{shown:+}"
+    shown_groups = [*GROUPS, "between the shapes"]
+    kept = [name for name in shown_groups if any(name in line for line in lines.values())]
+    rows = [(*key, *(line.get(name, "") for name in kept)) for key, line in lines.items()]
+    return Inventory(("model", "switch", "from", "to", *kept), rows)
 
 
 def _pairs(of_model: Mapping[tuple[str, str], list[Row]], switch: str) -> Iterator[tuple[Row, Row]]:

@@ -15,6 +15,8 @@ from clqa.ragged import Ragged
 THRESHOLDS = np.arange(101) / 100
 # A row is cut into so many lanes per entity that may be kept, whose maxima are looked at first.
 _LANES_PER_KEPT = 2
+# If more than so many candidates per kept one reach a threshold, lanes tell a better one.
+_MANY = 4
 _BLOCK = 512
 
 
@@ -49,39 +51,54 @@ def empty_tops(answers: Ragged, n_entities: int, depth: int, dtype: np.dtype) ->
 @kernel
 def fill_tops(scores, rows, start, starts, answers, offsets, ids, best, reaching):
     """Fill the queries from `start`, one per row; scores hold no NaN."""
-    kept = np.empty(scores.shape[1] + 1, np.int32)
+    # Room for whole words of 8.
+    mask = np.zeros((scores.shape[1] + 7) // 8 * 8, np.uint8)
+    kept = np.empty(scores.shape[1], np.int32)
     for query in range(start, start + rows.size):
         row = scores[rows[query - start]]
         known = answers[starts[query] : starts[query + 1]]
         first, last = offsets[query], offsets[query + 1]
-        if last > first:
-            size = _contenders(row, known, last - first, kept)
-            _fill_best(row, kept[:size], ids[first:last], best[first:last])
         _fill_reaching(row, known, reaching[query])
+        if last > first:
+            least = _least(row, known, last - first, reaching[query])
+            size = _contenders(row, known, least, mask, kept)
+            _fill_best(row, kept[:size], ids[first:last], best[first:last])
 
 
 @kernel
-def _contenders(row, known, depth, kept):
-    """List in `kept`, by id, candidates among which the best `depth` are; return their number."""
+def _least(row, known, depth, reaching):
+    """A score that the best `depth` candidates reach, and not many others if it can be helped."""
+    place = len(THRESHOLDS) - 1
+    while place >= 0 and reaching[place] < depth:
+        place -= 1
+    if place >= 0 and reaching[place] <= _MANY * depth:
+        return row.dtype.type(place) / row.dtype.type(100)
     n_lanes = _LANES_PER_KEPT * (depth + known.size)
-    least = row.dtype.type(-np.inf)
-    if n_lanes < row.size:
-        # So many lanes hold a score of at least this, at most one for each answer by it.
-        place = n_lanes - depth - known.size
-        least = np.partition(_highest_by_lane(row, n_lanes), place)[place]
-    size = np.uint32(0)
+    if n_lanes >= row.size:
+        return row.dtype.type(-np.inf)
+    # So many lanes hold a score of at least this, at most one for each answer by it.
+    place = n_lanes - depth - known.size
+    return np.partition(_highest_by_lane(row, n_lanes), place)[place]
+
+
+@kernel
+def _contenders(row, known, least, mask, kept):
+    """List in `kept`, by id, the candidates that reach a score; return their number."""
     for entity in range(np.uint32(row.size)):
-        kept[size] = entity
-        size += np.uint32(row[entity] >= least)
-    left, cursor = 0, 0
-    for place in range(size):
-        entity = kept[place]
-        while cursor < known.size and known[cursor] < entity:
-            cursor += 1
-        if cursor == known.size or known[cursor] != entity:
-            kept[left] = entity
-            left += 1
-    return left
+        mask[entity] = row[entity] >= least
+    words = mask.view(np.uint64)
+    size = cursor = 0
+    for word in range(words.size):
+        if words[word] == 0:
+            continue
+        for entity in range(8 * word, 8 * word + 8):
+            if mask[entity]:
+                while cursor < known.size and known[cursor] < entity:
+                    cursor += 1
+                if cursor == known.size or known[cursor] != entity:
+                    kept[size] = entity
+                    size += 1
+    return size
 
 
 @kernel
@@ -127,17 +144,16 @@ def _fill_reaching(row, known, reaching):
     if n_odd > 0:
         reaching[:] = -1
         return
-    ends = THRESHOLDS.astype(row.dtype)
     places = np.empty(_BLOCK, np.int32)
     # Four histograms in turn, since adding twice in a row to one place would wait for memory.
     bins = np.zeros(4 * len(THRESHOLDS), np.int32)
     for start in range(0, row.size, _BLOCK):
         block = row[start : start + _BLOCK]
-        _locate(block, ends, places)
+        locate(block, places)
         for k in range(np.uint32(block.size)):
             bins[np.uint32(4 * places[k]) + (k & np.uint32(3))] += 1
     for k in range(known.size):
-        _locate(row[known[k] : known[k] + 1], ends, places)
+        locate(row[known[k] : known[k] + 1], places)
         bins[4 * places[0]] -= 1
     total = np.int32(0)
     for place in range(len(THRESHOLDS) - 1, -1, -1):
@@ -146,11 +162,10 @@ def _fill_reaching(row, known, reaching):
 
 
 @kernel
-def _locate(block, ends, places):
-    """Place of the highest threshold that each degree reaches."""
+def locate(block, places):
+    """Write the place in `THRESHOLDS` of the highest one that each degree reaches."""
     scale, nudge = block.dtype.type(100), block.dtype.type(1e-4)
     for k in range(np.uint32(block.size)):
-        # Never too low, and too high by one at most.
-        places[k] = np.int32(block[k] * scale + nudge)
-    for k in range(np.uint32(block.size)):
-        places[k] -= np.int32(block[k] < ends[np.uint32(places[k])])
+        # Never too low, and too high by one at most; the quotient is the threshold as rounded.
+        place = np.int32(block[k] * scale + nudge)
+        places[k] = place - np.int32(block[k] < block.dtype.type(place) / scale)

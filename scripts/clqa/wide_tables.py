@@ -24,7 +24,11 @@ SUSPECT = 0.005
 
 
 class Cell(NamedTuple):
-    """A number as stored, as shown, and what to say about it; `note` is why there is none."""
+    """A number as stored, as shown, and what to say about it.
+
+    `ends` are those of its interval, if one is known, and `interval` shows them; `note` is why
+    there is no number.
+    """
 
     value: float | None
     text: str
@@ -32,6 +36,8 @@ class Cell(NamedTuple):
     note: str = ""
     is_best: bool = False
     is_suspect: bool = False
+    interval: str = ""
+    ends: tuple[float, float] | None = None
 
 
 class Line(NamedTuple):
@@ -223,5 +229,14 @@ def _cell(row: Row | None, best: float | None) -> Cell:
     size = f"{row.n_queries:,} queries, {row.n_answers:,} hard answers"
     if row.value is None:
         return Cell(None, UNDEFINED, f"undefined: {row.note}", note=row.note)
-    text = points(row.value) if is_share(row.metric) else rounded(row.value, 1)
-    return Cell(row.value, str(text), f"{row.value!r} ({size})", is_best=row.value == best)
+    text, title = _shown(row, row.value), f"{row.value!r} ({size})"
+    cell = Cell(row.value, text, title, is_best=row.value == best)
+    if row.lower is None or row.upper is None:
+        return cell
+    interval = f"{_shown(row, row.lower)}–{_shown(row, row.upper)}"
+    title = f"{title}; interval {interval}"
+    return cell._replace(title=title, interval=interval, ends=(row.lower, row.upper))
+
+
+def _shown(row: Row, value: float) -> str:
+    return str(points(value) if is_share(row.metric) else rounded(value, 1))
