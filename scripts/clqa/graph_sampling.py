@@ -1,7 +1,8 @@
 """Sampling of queries whose atoms are no tree: groundings in batches, and the rules over arrays.
 
-The rules are those of `clqa.judgements`, with the same reasons. Attempt i has its own random stream,
-so that batches do not matter. At most `max_hard` hard tuples are allowed for each free variable.
+The rules are those of `clqa.judgements`, with the same reasons. Attempt i has its own random
+stream, so that batches do not matter. A query with k free variables may have k times `max_hard`
+hard tuples.
 """
 
 from collections.abc import Callable

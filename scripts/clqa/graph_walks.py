@@ -1,10 +1,10 @@
 """Walks that ground a graph of variables and constants: a homomorphism into the full graph.
 
-Where the variables of a shape form a cycle or have parallel atoms, a walk along the edges would close
-it by luck alone. Here a node is drawn among those that have edges to all nodes which are drawn before
-and linked to it, as many as there are parallel atoms, and only then relations, all of them different,
-among those of each pair. This is how EFOk-CQA grounds its queries (Yin et al., 2023), without its
-retries. Negated atoms are drawn like others, so that they have something to take away.
+Where the variables of a shape form a cycle or have parallel atoms, a walk along the edges would
+close it by luck alone. Here a node is drawn among those that have edges to all nodes which are drawn
+before and linked to it, as many as there are parallel atoms, and only then relations, all of them
+different, among those of each pair. This is how EFOk-CQA grounds its queries (Yin et al., 2023),
+without its retries. Negated atoms are drawn like others, so that they have something to take away.
 """
 
 from typing import NamedTuple
@@ -193,7 +193,7 @@ def _draw_node(walk, random, nodes, first, last):
 
 @kernel
 def _fits(walk, nodes, first, last, best, near, row):
-    """Whether the entity of a row of the group `best` has enough edges to the nodes of all groups."""
+    """Whether the entity of a row of a group has enough edges to the nodes of all groups."""
     mask = np.uint64(PLACE_MASK)
     count = np.int64((near.rows[row + 1] & mask) - (near.rows[row] & mask))
     if count < walk.groups[best, 3] - walk.groups[best, 2]:
@@ -201,7 +201,7 @@ def _fits(walk, nodes, first, last, best, near, row):
     new = np.int64(near.rows[row] >> np.uint64(ROW_SHIFT))
     for g in range(first, last):
         if g != best:
-            place, count = _pair(walk, nodes, g, new)
+            count = _pair(walk, nodes, g, new)[1]
             if count < walk.groups[g, 3] - walk.groups[g, 2]:
                 return False
     return True
