@@ -1,4 +1,8 @@
-"""Evaluate the answer sets that the rules of a run make from a model's scores."""
+"""Evaluate the answer sets that the rules of a run make from a model's scores.
+
+Shapes with several free variables are left out: a score of each value of a variable makes no set of
+tuples.
+"""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -7,7 +11,14 @@ from clqa.errors import InputError, damaged
 from clqa.graphs import read_graph
 from clqa.kept_scores import KeptScores, judged, kept_scores
 from clqa.logs import log_to
-from clqa.query_sets import AnswerTable, QueryTable, check_asked_of, read_answers, read_queries
+from clqa.query_sets import (
+    AnswerTable,
+    QueryTable,
+    arity_of,
+    check_asked_of,
+    read_answers,
+    read_queries,
+)
 from clqa.rule_outcomes import outcome
 from clqa.scores import merged_metadata
 from clqa.set_metrics import beta_of
@@ -92,18 +103,19 @@ def evaluate_sets(
 
 
 def _read(paths_to_tops: Sequence, paths_to_answers: Sequence) -> _QuerySet:
-    shapes, tops, metadata, candidates = {}, {}, [], None
+    shapes, tops, metadata, ids, candidates = {}, {}, [], [], None
     for path_to_tops, path_to_answers in zip(paths_to_tops, paths_to_answers, strict=True):
         answers = read_answers(path_to_answers)
-        found, origin = read_tops(path_to_tops, answers)
+        ids += [name for part in answers.shapes.values() for name in part.query_ids]
+        several = arity_of(answers) > 1
+        found, origin = read_tops(path_to_tops, answers._replace(shapes={}) if several else answers)
         about = {"model": origin["model"], "depth": origin["depth"]}
         if {**answers.metadata, **about} != origin:
             raise damaged(path_to_tops, f"not made from {path_to_answers}", "rank_answers")
-        shapes |= answers.shapes
+        shapes |= {} if several else answers.shapes
         tops |= found
         metadata.append(origin)
         candidates = answers.candidates
-    ids = [name for part in shapes.values() for name in part.query_ids]
     merged = merged_metadata(metadata, ids)
     answers = AnswerTable(shapes, merged, candidates)
     return _QuerySet(answers, kept_scores(answers, tops), merged)
@@ -114,6 +126,8 @@ def _read_queries(paths: Sequence, graph, split: str) -> QueryTable:
     for path in paths:
         queries = read_queries(path)
         check_asked_of(graph, split, queries, path)
+        if arity_of(queries) > 1:
+            continue
         shapes |= queries.shapes
         formulas |= queries.metadata["formulas"]
     return QueryTable(shapes, {**queries.metadata, "formulas": formulas})

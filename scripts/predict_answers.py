@@ -13,6 +13,7 @@ from clqa.models import QueryBatch, batches, inference_graph, load_method, visib
 from clqa.plans import plan
 from clqa.predictions import write_predictions
 from clqa.query_sets import QueryTable, check_asked_of, read_answers, read_queries
+from clqa.tuples import combined, common_variables
 
 
 def predict_answers(
@@ -50,6 +51,9 @@ def predict_answers(
         "settings": settings,
         "inference_graph": basis if basis == "answers" else list(parts),
     }
+    variables = common_variables(queries.metadata["formulas"])
+    if len(variables) > 1:
+        sidecar["variables"] = list(variables)
     write_predictions(path_to_predictions, path_to_sidecar, blocks, sidecar)
 
 
@@ -68,9 +72,11 @@ def _all_batches(queries: QueryTable, answers, n_entities, chunk_bytes) -> Itera
         full = None
         if shape in answers:
             known = answers[shape]
-            full = full_only(known.easy, known.hard, known.retracted)
+            sets = (known.easy, known.hard, known.retracted)
+            full = combined(full_only, *sets) if sets[0].values.ndim > 1 else full_only(*sets)
         formula = parse(queries.metadata["formulas"][shape])
-        whole = QueryBatch(plan(formula), part.query_ids, part.anchors, part.relations, full)
+        rows = (part.query_ids, part.anchors, part.relations)
+        whole = QueryBatch(plan(formula), *rows, full, formula)
         yield from batches(whole, n_entities, chunk_bytes)
 
 

@@ -1,4 +1,8 @@
-"""Count, for every hard answer of a shard, the candidates that beat and that tie it."""
+"""Count, for every hard answer of a shard, the candidates that beat and that tie it.
+
+Where the shapes have several free variables, they are counted for every value that a variable has
+in a known answer (`clqa.tuple_counts`).
+"""
 
 from collections.abc import Iterator
 
@@ -18,14 +22,17 @@ from clqa.predictions import MISSING, Predictions, open_predictions
 from clqa.query_sets import (
     AnswerTable,
     QueryTable,
+    arity_of,
     check_asked_of,
     read_answers,
     read_queries,
 )
 from clqa.ragged import Ragged
 from clqa.ranks import Competitors, Ranking, rank
-from clqa.tables import write_table
+from clqa.tables import dictionary, write_table
 from clqa.top_tables import write_tops
+from clqa.tuple_counts import ValueCounts, count_values, known_answers
+from clqa.tuple_tables import ranks_of_values
 from clqa.typed_candidates import Pools, typed_pools
 
 
@@ -43,6 +50,9 @@ def rank_answers(
     path_to_graph=None,
 ):
     """Write one row per competition and hard answer, and one per query of tops.
+
+    With several free variables there is a row per competition, variable and value, no candidates
+    are `typed`, and there are no tops.
 
     Parameters
     ----------
@@ -70,15 +80,24 @@ def rank_answers(
             raise InputError(f"{path_to_answers}: answers of other queries; split them again")
         pools = _pools(queries, graph) if "typed" in candidates else {}
         on_test = _on_test(queries, graph) if filters else {}
+    of_tuples = arity_of(answers) > 1
+    pools = {} if of_tuples else pools
     with placed(f"{path_to_predictions} with {path_to_answers}"):
-        rankings = [*_rankings(answers, predictions, depth, pools, on_test)]
+        if of_tuples:
+            counts = [*_value_counts(answers, predictions, on_test)]
+        else:
+            rankings = [*_rankings(answers, predictions, depth, pools, on_test)]
     model = {key: predictions.sidecar.get(key) for key in ("model", "method", "inference_graph")}
     model["settings"] = predictions.sidecar.get("settings", {})
     about = {**answers.metadata, "model": model, **predictions.missing}
     names = [*FILTERS, *filters]
     rules = competitions(names, CANDIDATES[:1]) + competitions(names, ["typed"] * bool(pools))
-    counts = [one.counts for one in rankings]
-    write_table(path_to_ranks, _table(answers, counts, rules), about)
+    if of_tuples:
+        table = ranks_of_values(answers, counts, rules)
+        answers, rankings = answers._replace(shapes={}), []
+    else:
+        table = _table(answers, [one.counts for one in rankings], rules)
+    write_table(path_to_ranks, table, about)
     write_tops(path_to_tops, answers, rankings, {**about, "depth": depth})
 
 
@@ -128,6 +147,25 @@ def _rankings(
         first = last
 
 
+def _value_counts(
+    answers: AnswerTable, predictions: Predictions, on_test: dict[str, Ragged]
+) -> Iterator[ValueCounts]:
+    """Counts of the values of each variable, shape by shape."""
+    first = 0
+    for shape, part in answers.shapes.items():
+        last = first + len(part.query_ids)
+        yield count_values(
+            predictions.scores,
+            known_answers(part.easy, part.hard, part.retracted),
+            rows=predictions.rows[first:last],
+            axes=predictions.axes,
+            on_test=on_test.get(shape),
+            query_ids=part.query_ids,
+            candidates=answers.candidates,
+        )
+        first = last
+
+
 def _table(answers: AnswerTable, counts: list[Competitors], rules: list[str]) -> pa.Table:
     shapes = list(answers.shapes.values())
     query_ids = np.concatenate([[], *(part.query_ids for part in shapes)]).astype(str)
@@ -141,21 +179,17 @@ def _table(answers: AnswerTable, counts: list[Competitors], rules: list[str]) ->
     }
     n_rules = len(rules)
     columns = {
-        name: _dictionary(np.tile(places, n_rules), names)
+        name: dictionary(np.tile(places, n_rules), names)
         for name, (places, names) in repeated.items()
     }
     columns["variable"] = pa.nulls(n_rules * len(hard), pa.int8())
     columns["answer"] = np.tile(hard, n_rules)
-    columns["filter"] = _dictionary(np.repeat(np.arange(n_rules), len(hard)), rules)
+    columns["filter"] = dictionary(np.repeat(np.arange(n_rules), len(hard)), rules)
     for name in Competitors._fields:
         found = [getattr(count, name) for count in counts]
         columns[name] = np.concatenate([np.empty((n_rules, 0), np.int32), *found], axis=1).ravel()
     columns["links"] = np.tile(links, n_rules)
     return pa.table(columns)
-
-
-def _dictionary(places: np.ndarray, names) -> pa.DictionaryArray:
-    return pa.DictionaryArray.from_arrays(places.astype(np.int32), pa.array(names, pa.string()))
 
 
 if __name__ == "__main__":

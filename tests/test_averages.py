@@ -5,10 +5,17 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
-from clqa.averages import Average, group_average, mean, query_means, shape_average
+from clqa.averages import (
+    Average,
+    group_average,
+    mean,
+    pooled_average,
+    query_means,
+    shape_average,
+)
 
 
 def average_of(*queries):
@@ -95,6 +102,7 @@ def test_sums_are_exact(values):
     assert mean(values) == float(exact) / len(values)
 
 
+@example([[0.25, 0.1279385424310018, 5e-324]])
 @given(st.lists(st.lists(st.floats(0, 1), max_size=4), max_size=6))
 def test_a_query_has_the_same_mean_in_every_batch(queries):
     values = [value for query in queries for value in query]
@@ -114,3 +122,11 @@ def test_halves_that_were_cut_off_are_rounded_to_even_unless_there_is_more():
     for values in ([1.0, 2.0**-53, tiny], [1.0, 2.0**-53, -tiny], [1.0 + 2.0**-52, 2.0**-53]):
         (mean_of,) = query_means(np.array(values), np.array([0, len(values)]))
         assert mean_of == math.fsum(values) / len(values)
+
+
+def test_pooled_averages_are_over_the_queries_of_all_shapes():
+    values = {"a": [1.0, 0.0, None], "b": [0.5], "c": [0.0]}
+    n_answers = {"a": [2, 3, 0], "b": [1], "c": [9]}
+    found = pooled_average(values, n_answers, ["a", "b", "absent"])
+    assert found == Average(0.5, n_queries=3, n_answers=6, n_skipped=1)
+    assert pooled_average({}, {}, ["a"]).value is None

@@ -498,6 +498,13 @@ def test_shards_are_called_by_their_shape_or_all():
     assert shards({}, 2) == {}
 
 
+def test_shapes_with_other_free_variables_are_in_other_shards():
+    sizes, pairs = dict.fromkeys("abcde", 1), dict.fromkeys("be", ("f1", "f2"))
+    assert shards(sizes, "auto", pairs) == {"part-1": ("a", "c", "d"), "part-2": ("b", "e")}
+    assert shards(sizes, "per-shape", pairs) == {shape: (shape,) for shape in "acdbe"}
+    assert shards(sizes, 1, pairs) == shards(sizes, "auto", pairs)
+
+
 def test_a_shape_of_unknown_size_or_above_the_bound_stays_alone():
     assert shards({"a": None, "b": None}, "auto") == {"a": ("a",), "b": ("b",)}
     assert shards({"a": 2 * MAX_BYTES, "b": 1}, "auto") == {"a": ("a",), "b": ("b",)}

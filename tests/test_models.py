@@ -50,7 +50,7 @@ def toy_graph(train=(), valid=(), test=(), n_entities=6, n_relations=3):
 def batch_of(text, anchors, relations, answers=None):
     ids = np.array([f"query {i}" for i in range(len(anchors))])
     rows = [np.array(part, np.int32) for part in (anchors, relations)]
-    return QueryBatch(plan(parse(text)), ids, *rows, answers)
+    return QueryBatch(plan(parse(text)), ids, *rows, answers, parse(text))
 
 
 def some_queries(text, n_queries=23, n_entities=6, n_relations=3):
@@ -126,7 +126,8 @@ def test_every_model_scores_a_query_the_same_in_every_order(model, text):
     graph, queries = some_graph(), some_queries(text)
     order = np.random.default_rng(5).permutation(23)
     answers = ragged([queries.answers.row(i) for i in order])
-    shuffled = QueryBatch(queries.plan, *(part[order] for part in queries[1:4]), answers)
+    rows = (part[order] for part in queries[1:4])
+    shuffled = QueryBatch(queries.plan, *rows, answers, queries.formula)
     found = registered(model, graph, shuffled)
     assert found.tolist() == registered(model, graph, queries)[order].tolist()
 

@@ -15,7 +15,11 @@ IDS = {"1p": ["a", "b", "c"], "2p": ["d", "e"]}
 SCORES = np.arange(20, dtype=np.float32).reshape(5, 4)
 
 
-def table(ids=IDS, vocabulary="f" * 64, graph="g", queries="q", n_entities=4):
+FORMULAS = {"1p": "r1(s1,f)", "2p": "r1(s1,e1)&r2(e1,f)"}
+PAIRS = {"1p": "r1(s1,f1)&r2(f1,f2)", "2p": "r1(s1,f2)&r2(f2,f1)"}
+
+
+def table(ids=IDS, vocabulary="f" * 64, graph="g", queries="q", n_entities=4, formulas=FORMULAS):
     """What is expected of a dump: a table of queries, as far as a dump is concerned."""
     shapes = {name: SimpleNamespace(query_ids=np.array(part)) for name, part in ids.items()}
     metadata = {
@@ -23,6 +27,7 @@ def table(ids=IDS, vocabulary="f" * 64, graph="g", queries="q", n_entities=4):
         "graph": graph,
         "queries": queries,
         "n_entities": n_entities,
+        "formulas": formulas,
     }
     return SimpleNamespace(shapes=shapes, metadata=metadata)
 
@@ -272,3 +277,62 @@ def test_a_failed_write_leaves_no_old_sidecar_beside_new_scores(dump):
 def test_the_matrix_may_be_moved_with_its_sidecar(dump, tmp_path):
     moved = [shutil.copy(path, tmp_path / f"moved{path.suffix}") for path in dump]
     assert open_predictions(*moved, table()).scores.shape == (5, 4)
+
+
+# Several free variables.
+
+TWICE = np.arange(40, dtype=np.float32).reshape(5, 2, 4)
+
+
+def write_pairs(folder, scores=TWICE, variables=("f1", "f2"), **changes):
+    return write(folder, scores, variables=list(variables), **changes)
+
+
+@pytest.mark.parametrize(("variables", "axes"), [(("f1", "f2"), [0, 1]), (("f2", "f1"), [1, 0])])
+def test_variables_are_found_by_their_names(tmp_path, variables, axes):
+    opened = open_predictions(*write_pairs(tmp_path, variables=variables), table(formulas=PAIRS))
+    assert opened.scores.tolist() == TWICE.tolist()
+    assert opened.axes.tolist() == axes
+
+
+def test_variables_without_names_are_refused(tmp_path):
+    path, sidecar = write_pairs(tmp_path)
+    edit(sidecar, variables=None)
+    with pytest.raises(InputError, match=r"all\.json: no variables; expected f1, f2"):
+        open_predictions(path, sidecar, table(formulas=PAIRS))
+
+
+def test_other_variables_are_refused(tmp_path):
+    dump = write_pairs(tmp_path, variables=("f1", "f3"))
+    with pytest.raises(InputError, match="the variables f1, f3; expected f1, f2"):
+        open_predictions(*dump, table(formulas=PAIRS))
+
+
+@pytest.mark.parametrize(
+    ("scores", "formulas", "rows"),
+    [
+        (SCORES, PAIRS, r"\(4,\) instead of \(2, 4\) for query a"),
+        (TWICE, FORMULAS, r"\(2, 4\) instead of \(4,\) for query a"),
+        (np.zeros((5, 3, 4), np.float32), PAIRS, r"\(3, 4\) instead of \(2, 4\) for query a"),
+    ],
+)
+def test_a_dump_of_other_numbers_of_variables_names_a_query_and_both_shapes(
+    tmp_path, scores, formulas, rows
+):
+    names = [f"f{n}" for n in range(1, scores.shape[1] + 1)] if scores.ndim == 3 else None
+    dump = write(tmp_path, scores, **({"variables": names} if names else {}))
+    with pytest.raises(InputError, match=rows):
+        open_predictions(*dump, table(formulas=formulas))
+
+
+def test_a_nan_among_the_scores_of_a_variable_names_its_query(tmp_path):
+    bad = TWICE.copy()
+    bad[3, 1, 2] = np.nan
+    with pytest.raises(InputError, match="query d hold a NaN"):
+        write_pairs(tmp_path, bad)
+
+
+def test_shapes_whose_variables_differ_do_not_share_a_dump(tmp_path):
+    formulas = {"1p": PAIRS["1p"], "2p": "r1(s1,f1)&r2(f1,f3)"}
+    with pytest.raises(InputError, match=r"shapes 1p \(f1, f2\) and 2p \(f1, f3\) in one shard"):
+        open_predictions(*write_pairs(tmp_path), table(formulas=formulas))

@@ -11,10 +11,12 @@ from hypothesis import strategies as st
 from clqa.canonical_forms import canonical
 from clqa.errors import InputError
 from clqa.formulas import parse
+from clqa.graphs import OBSERVED, make_graph
 from clqa.query_sets import (
     Answers,
     Queries,
     canonical_groundings,
+    describe_queries,
     query_ids,
     read_answers,
     read_queries,
@@ -24,6 +26,7 @@ from clqa.query_sets import (
 )
 from clqa.ragged import ragged
 from clqa.tables import read_table, write_table
+from clqa.tuples import ragged_tuples
 from strategies import formulas, groundings
 
 FORMULAS = {"up": "(r1(s1,e1)|r2(s2,e1))&r3(e1,f)", "1p": "r1(s1,f)", "2p": "r1(s1,e1)&r2(e1,f)"}
@@ -159,3 +162,56 @@ def test_a_cut_table_is_refused_by_name(tmp_path, keep):
     path.write_bytes(path.read_bytes()[:keep])
     with pytest.raises(InputError, match=r"queries.parquet: not a readable table"):
         read_queries(path)
+
+
+# Several free variables.
+
+PAIR = "r1(s1,f1)&r2(f1,f2)"
+
+
+def written_pairs(path, hard=(((3, 1), (2, 5), (2, 4)), ()), arity=2):
+    ids = np.array(["a", "b"], object)
+    sets = [ragged_tuples(rows, 2) for rows in ([[], [(1, 1)]], hard, [[], []])]
+    links = np.arange(len(sets[1].values), dtype=np.uint8)
+    metadata = METADATA | {"formulas": {"pair": PAIR}, "queries": set_hash(ids), "arity": arity}
+    write_answers(path, {"pair": Answers(ids, *sets, links)}, metadata)
+
+
+def test_tuples_are_flattened_on_disk_and_read_as_tuples(tmp_path):
+    written_pairs(tmp_path / "answers.parquet")
+    assert read_table(tmp_path / "answers.parquet")[0]["hard"].to_pylist() == [
+        [2, 4, 2, 5, 3, 1],
+        [],
+    ]
+    found = read_answers(tmp_path / "answers.parquet").shapes["pair"]
+    assert found.hard.offsets.tolist() == [0, 3, 3]
+    assert found.hard.values.tolist() == [[2, 4], [2, 5], [3, 1]]
+    assert found.easy.row(1).tolist() == [[1, 1]]
+    assert found.retracted.values.shape == (0, 2)
+    assert found.links.tolist() == [0, 1, 2]
+
+
+def test_a_table_of_another_arity_is_refused(tmp_path):
+    written_pairs(tmp_path / "answers.parquet", arity=3)
+    with pytest.raises(
+        InputError, match="pair has 2 free variables; the table is of shapes with 3"
+    ):
+        read_answers(tmp_path / "answers.parquet")
+
+
+def test_tuples_that_do_not_ascend_are_refused(tmp_path):
+    path = tmp_path / "answers.parquet"
+    written_pairs(path)
+    rows, metadata = read_table(path)
+    swapped = pa.array([[2, 5, 2, 4, 3, 1], []], rows["hard"].type)
+    write_table(path, rows.set_column(rows.column_names.index("hard"), "hard", swapped), metadata)
+    with pytest.raises(InputError, match="hard do not ascend"):
+        read_answers(path)
+
+
+def test_shapes_of_different_arities_share_no_table():
+    graph = make_graph({s: np.empty((0, 3), np.int32) for s in OBSERVED}, np.full(1, -1), 3, "v")
+    with pytest.raises(InputError, match="shapes of 1 and of 2 free variables in one table"):
+        describe_queries(graph, "test", {"1p": FORMULAS["1p"], "pair": PAIR}, [])
+    assert describe_queries(graph, "test", {"pair": PAIR}, [])["arity"] == 2
+    assert "arity" not in describe_queries(graph, "test", {"1p": FORMULAS["1p"]}, [])

@@ -1,7 +1,5 @@
 """From a dump to scores per query, on a query set that can be reckoned by hand."""
 
-from types import SimpleNamespace
-
 import numpy as np
 import pyarrow as pa
 import pytest
@@ -156,7 +154,7 @@ def test_unknown_names_are_refused(changes, message):
 
 
 def test_ranks_of_other_answers_are_refused():
-    other = SimpleNamespace(shapes={"2p": ANSWERS.shapes["2p"]})
+    other = AnswerTable({"2p": ANSWERS.shapes["2p"]}, {})
     with pytest.raises(InputError, match="not of these answers"):
         query_scores(RANKS, other, METRICS, TIES, FILTERS)
 

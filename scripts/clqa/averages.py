@@ -1,7 +1,8 @@
 """Averages in their one order: answers, query, shape, group.
 
-Each level is an unweighted mean of the level below. Sums are correctly rounded, so that no order
-of answers, queries or shapes can change a digit. What is undefined is None, never 0 or NaN.
+Each level is an unweighted mean of the level below, or, in pooled averages, of the queries of all
+shapes of a group. Sums are correctly rounded, so that no order of answers, queries or shapes
+can change a digit. What is undefined is None, never 0 or NaN.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -10,6 +11,8 @@ from typing import NamedTuple
 import numpy as np
 
 from clqa.kernels import kernel
+
+_NOTHING = np.empty(0)
 
 
 class Average(NamedTuple):
@@ -105,7 +108,7 @@ def _rounded(parts, n_parts):
         low = parts[n_parts] - (high - before)
         if low != 0.0:
             break
-    if n_parts > 0 and low * parts[n_parts - 1] > 0.0:
+    if n_parts > 0 and low != 0.0 and (low > 0.0) == (parts[n_parts - 1] > 0.0):
         # The rest lies on the same side as the half that was cut off: it is more than a half.
         twice = low * 2.0
         raised = high + twice
@@ -163,4 +166,22 @@ def group_average(shapes: Mapping[str, Average], members: Iterable[str]) -> Aver
         n_answers=sum(average.n_answers for average in present),
         n_skipped=sum(average.n_skipped for average in present),
         missing=missing,
+    )
+
+
+def pooled_average(
+    values: Mapping[str, np.ndarray],
+    n_answers: Mapping[str, np.ndarray],
+    members: Iterable[str],
+) -> Average:
+    """Mean over all queries of the shapes of a group, as EFOk-CQA (Yin et al., 2023) takes it.
+
+    Parameters
+    ----------
+    values, n_answers : as for `shape_average`, by shape
+    members : names of the shapes of the group; one without queries takes no part
+    """
+    members = [name for name in members if name in values]
+    return shape_average(
+        *(np.concatenate([_NOTHING, *(of[name] for name in members)]) for of in (values, n_answers))
     )

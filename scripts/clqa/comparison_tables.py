@@ -11,8 +11,8 @@ import pyarrow as pa
 from clqa.comparisons import compare, compare_shapes, holm, paired_differences
 from clqa.formulas import Formula
 from clqa.inventories import Inventory
-from clqa.reports import GROUPS, members_of_groups
 from clqa.roundings import points
+from clqa.shape_groups import HEADLINE, members_of_groups
 from clqa.tables import Contents, read_table
 
 COLUMNS = (
@@ -82,7 +82,7 @@ def comparison_rows(
 
     `p_holm` is adjusted for the number of shapes of a pair; groups have none.
     """
-    groups = members_of_groups(dict(shapes))
+    groups = members_of_groups(dict(shapes), score.partition("[")[0])
     for one, other in pairs(models):
         parts = {
             shape: paired_differences(models[one][shape], models[other][shape])
@@ -129,7 +129,7 @@ def comparison_inventory(found: Mapping[str, Sequence[dict]]) -> Inventory:
 
 def comparison_view(rows: Sequence[dict], shapes: Sequence[str], in_points: bool) -> Inventory:
     """A line per pair: differences of the headline groups and the shapes, marked where sure."""
-    subjects = [*GROUPS, *shapes]
+    subjects = [*HEADLINE, *shapes]
     lines: dict[tuple[str, str], dict[str, str]] = {}
     for row in rows:
         subject = row["group"] or row["shape"]

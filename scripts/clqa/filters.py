@@ -8,12 +8,12 @@ from clqa.ragged import Ragged
 
 def observed_and_full(easy: Ragged, hard: Ragged, retracted: Ragged) -> Ragged:
     """Answers on the observed or on the full graph, as the reference implementation has it."""
-    return _union(easy, hard)
+    return union(easy, hard)
 
 
 def full_only(easy: Ragged, hard: Ragged, retracted: Ragged) -> Ragged:
     """Answers on the full graph; a retracted answer is a wrong one and competes."""
-    return _union(_difference(easy, retracted), hard)
+    return union(_difference(easy, retracted), hard)
 
 
 def nothing(easy: Ragged, hard: Ragged, retracted: Ragged) -> Ragged:
@@ -31,10 +31,11 @@ def with_test(easy: Ragged, hard: Ragged, on_test: Ragged) -> Ragged:
 
     It is the filter `clqa.competitions.WITH_TEST`, which needs queries to be answered again.
     """
-    return _union(_union(easy, hard), on_test)
+    return union(union(easy, hard), on_test)
 
 
-def _union(left: Ragged, right: Ragged) -> Ragged:
+def union(left: Ragged, right: Ragged) -> Ragged:
+    """What is in either of two sets, row by row."""
     keys = np.concatenate([_keys(left), _keys(right)])
     keys.sort()
     first = np.ones(len(keys), dtype=bool)

@@ -10,7 +10,7 @@ from clqa.bootstraps import bootstrap
 from clqa.errors import damaged
 from clqa.formulas import Formula
 from clqa.query_sets import ANSWERS
-from clqa.reports import members_of_groups
+from clqa.shape_groups import members_of_groups
 from clqa.tables import Contents, read_table
 
 INTERVALS = Contents(
@@ -42,7 +42,6 @@ def score_intervals(
     pa.Table
         Without the averages of fewer than two queries, or of a group that lacks a shape.
     """
-    groups = members_of_groups(dict(shapes))
     columns = [name for name in scores.column_names if name.endswith("]")]
     strata = scores["stratum"].to_numpy(zero_copy_only=False)
     names = scores["shape"].to_numpy(zero_copy_only=False)
@@ -54,6 +53,7 @@ def score_intervals(
         inside = strata == stratum
         parts = {shape: matrix[inside & (names == shape)] for shape in shapes}
         for chosen, values in _alike(parts):
+            groups = members_of_groups(dict(shapes), columns[chosen[0]].partition("[")[0])
             intervals = bootstrap(values, groups, (*stream, stratum), draws, level)
             for subject, interval in intervals.items():
                 is_group = subject in groups

@@ -3,8 +3,10 @@
 To add a method, write `scripts/models/<method>.py` with
 
 * `scores(graph, queries, **settings)`, which returns a float32 array (n, n_entities): for each of
-  the n queries of a batch one score per entity, higher is better. NaN is refused, infinities are
-  ranked. The scores of a query must not depend on the rest of its batch, whose size is arbitrary.
+  the n queries of a batch one score per entity, higher is better. Where the shape has k > 1 free
+  variables it is (n, k, n_entities), in the order of `queries.variables` (`score_shape`). NaN is
+  refused, infinities are ranked. The scores of a query must not depend on the rest of its batch,
+  whose size is arbitrary.
 * `INFERENCE_GRAPHS`, what it may be run on, the default first: `observed` (the triples that give
   the easy answers: train for a valid query set, train and valid for a test one, unless the graph
   says otherwise) or `train`. An empty tuple stands for a method that needs no triples; `answers`
@@ -25,9 +27,12 @@ from typing import NamedTuple
 import numpy as np
 
 from clqa.errors import InputError
+from clqa.formulas import Formula
 from clqa.graphs import Graph
 from clqa.plans import Plan
 from clqa.ragged import Ragged
+from clqa.ragged_sets import row_numbers
+from clqa.tuples import free_variables
 
 
 class QueryBatch(NamedTuple):
@@ -43,7 +48,10 @@ class QueryBatch(NamedTuple):
     relations : (n, n_relation_symbols) int32
         Relation ids, likewise.
     answers : Ragged of n rows, or None
-        All answers on the full graph, if the inference graph is `answers`; None otherwise.
+        All answers on the full graph, if the inference graph is `answers`; None otherwise. Where
+        there are several free variables they are tuples (`clqa.tuples`).
+    formula : Formula
+        The shape. Its relation symbols, in order of appearance, are the columns of `relations`.
     """
 
     plan: Plan
@@ -51,11 +59,34 @@ class QueryBatch(NamedTuple):
     anchors: np.ndarray
     relations: np.ndarray
     answers: Ragged | None = None
+    formula: Formula | None = None
+
+    @property
+    def variables(self) -> tuple[str, ...]:
+        """The free variables, in the order in which they are scored."""
+        return ("f",) if self.formula is None else free_variables(self.formula)
+
+
+def score_shape(queries: QueryBatch, n_entities: int) -> tuple[int, ...]:
+    """(n, n_entities), or (n, k, n_entities) where there are k > 1 free variables."""
+    k = len(queries.variables)
+    return (len(queries.query_ids), *[k] * (k > 1), n_entities)
+
+
+def degrees(queries: QueryBatch, answers: Ragged, n_entities: int) -> np.ndarray:
+    """Scores of 1 for what each variable is in some answer, and of 0 for all else."""
+    found = np.zeros(score_shape(queries, n_entities), dtype=np.float32)
+    rows = row_numbers(answers)
+    if answers.values.ndim == 1:
+        found[rows, answers.values] = 1.0
+    else:
+        found[rows[:, None], np.arange(answers.values.shape[1]), answers.values] = 1.0
+    return found
 
 
 def batches(queries: QueryBatch, n_entities: int, chunk_bytes: int) -> Iterator[QueryBatch]:
     """Cut a batch so that the float32 scores of each part stay below `chunk_bytes`."""
-    step = max(1, chunk_bytes // (4 * max(1, n_entities)))
+    step = max(1, chunk_bytes // (4 * len(queries.variables) * max(1, n_entities)))
     for first in range(0, len(queries.query_ids), step):
         part = slice(first, first + step)
         answers = queries.answers
@@ -63,7 +94,7 @@ def batches(queries: QueryBatch, n_entities: int, chunk_bytes: int) -> Iterator[
             offsets = answers.offsets[first : first + step + 1]
             answers = Ragged(offsets - offsets[0], answers.values[offsets[0] : offsets[-1]])
         columns = (column[part] for column in queries[1:4])
-        yield QueryBatch(queries.plan, *columns, answers)
+        yield QueryBatch(queries.plan, *columns, answers, queries.formula)
 
 
 def load_method(name: str, settings: dict) -> ModuleType:

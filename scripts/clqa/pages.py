@@ -35,6 +35,7 @@ from clqa.wide_tables import (
     Line,
     WideTable,
     by_stratum,
+    by_structure,
     effects,
     headline,
     suspects,
@@ -85,7 +86,7 @@ class Section(NamedTuple):
     @property
     def totals(self) -> tuple[int, int]:
         """Numbers of queries and of hard answers of all shapes."""
-        columns = shape_columns(self.scope.shapes)
+        columns = shape_columns(self.scope.shapes, self.scope.metric)
         pairs = zip(columns, self.counts[""], strict=True)
         shapes = [pair for column, pair in pairs if not column.group]
         return sum(pair[0] for pair in shapes), sum(pair[1] for pair in shapes)
@@ -127,6 +128,8 @@ def section(
 ) -> Section:
     """Tables and figures of a query set; `entry` is from the catalogue, the metrics the run's."""
     statistics = list(size_rows(scope.queries, sizes))
+    others = [headline(scope, name) for name in metrics if name != scope.metric]
+    others.append(by_structure(scope))
     return Section(
         queries=scope.queries,
         entry=entry,
@@ -140,7 +143,7 @@ def section(
             "protocols": effects(scope),
             **{key: by_stratum(scope, key) for key in strata(scope)},
         },
-        others=tuple(headline(scope, name) for name in metrics if name != scope.metric),
+        others=tuple(table for table in others if table.columns),
         suspects=suspects(scope),
         sizes=statistics,
         figure=Markup(score_figure(scope)),
@@ -168,14 +171,14 @@ def score_figure(scope: Scope) -> str:
 
 
 def _rows(scope: Scope) -> tuple[list[str], list[str]]:
-    columns = [column for column in shape_columns(scope.shapes) if not column.group]
+    columns = [column for column in shape_columns(scope.shapes, scope.metric) if not column.group]
     return [column.name for column in columns], [column.band for column in columns]
 
 
 def _shown(scope: Scope, line: Line) -> list[float | None]:
     """Values of the shapes, without the averages, as the axis has them."""
     scale = 100 if is_share(scope.metric) else 1
-    pairs = zip(line.cells, shape_columns(scope.shapes), strict=True)
+    pairs = zip(line.cells, shape_columns(scope.shapes, scope.metric), strict=True)
     return [
         None if cell.value is None else scale * cell.value
         for cell, column in pairs

@@ -3,17 +3,20 @@
 `{shard}.npy` is a plain numpy file, (n_queries, n_entities) in C order, so that any program can
 write and any can map it. `{shard}.json` beside it holds the query ids in the order of the rows,
 the hash of the vocabulary whose ids are the columns, the origin, and the sha256 of the matrix.
+Where the shapes have k > 1 free variables it is (n_queries, k, n_entities), and `variables` in the
+sidecar names them in the order of the second axis, whichever that is.
 A dump is checked when it is written and again when it is read.
 """
 
 import hashlib
 import io
 import itertools
+import math
 import mmap
 import os
 import warnings
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -21,6 +24,7 @@ import numpy as np
 
 from clqa.errors import InputError
 from clqa.files import read_json, replacing, write_json
+from clqa.tuples import common_variables
 
 # What a query costs that a dump lacks: no number at all, the last rank, or its place in the mean.
 MISSING = ("error", "worst", "skip")
@@ -38,6 +42,7 @@ _OPTIONAL = {
     "method": _TEXT,
     "settings": ("a mapping", dict),
     "inference_graph": ("text or a list of texts", (str, list)),
+    "variables": ("a list of texts, the names of free variables", list),
 }
 # What a sidecar may say about where its queries come from; it must not differ from the expected.
 _ORIGIN = {"graph": "the graph", "queries": "the query set"}
@@ -48,18 +53,21 @@ class Predictions(NamedTuple):
 
     Attributes
     ----------
-    scores : (n_queries, n_entities) memory-mapped matrix
+    scores : memory-mapped (n_queries, n_entities), or (n_queries, k, n_entities)
     rows : (n_queries,) int64
         Row of `scores` of each expected query; -1 for one that is missing.
     sidecar : dict
     missing : dict
         Nothing, or the policy as `missing` and the ids of the missing queries as `lacking`.
+    axes : (k,) int64
+        Place in the second axis of each free variable, in the order of their names.
     """
 
     scores: np.memmap
     rows: np.ndarray
     sidecar: dict
     missing: dict
+    axes: np.ndarray
 
 
 def write_predictions(
@@ -72,29 +80,29 @@ def write_predictions(
 
     Parameters
     ----------
-    blocks : iterable of (n, n_entities) arrays
+    blocks : iterable of (n, n_entities) or (n, k, n_entities) arrays
         Consecutive rows, all of one of the types `DTYPES`.
     sidecar : dict
-        `query_ids` in row order, `n_entities`, `vocabulary`, and what else is known of the origin;
-        `dtype`, `bytes` and `sha256` are added here.
+        `query_ids` in row order, `n_entities`, `vocabulary`, `variables` if there are several, and
+        what else is known of the origin; `dtype`, `bytes` and `sha256` are added here.
 
     Raises
     ------
     InputError
         If a block has another shape or type than promised, or holds a NaN.
     """
-    ids, n_entities = sidecar["query_ids"], sidecar["n_entities"]
+    ids, row = sidecar["query_ids"], _row_shape(sidecar.get("variables"), sidecar["n_entities"])
     Path(path_to_sidecar).unlink(missing_ok=True)
     done, dtype, digest = 0, None, hashlib.sha256()
     with replacing(path_to_predictions) as temporary, temporary.open("wb") as stream:
-        for block in itertools.chain(blocks, [np.empty((0, n_entities), np.float32)]):
+        for block in itertools.chain(blocks, [np.empty((0, *row), np.float32)]):
             if dtype is None:
                 dtype = block.dtype
-                _append(stream, digest, _header((len(ids), n_entities), dtype))
+                _append(stream, digest, _header((len(ids), *row), dtype))
             elif not len(block):
                 continue
             names = ids[done : done + len(block)]
-            _check_block(path_to_predictions, block, dtype, (len(names), n_entities), names)
+            _check_block(path_to_predictions, block, dtype, (len(names), *row), names)
             _append(stream, digest, np.ascontiguousarray(block).reshape(-1).view(np.uint8))
             done += len(block)
         if done != len(ids):
@@ -102,6 +110,12 @@ def write_predictions(
         size = stream.tell()
     made = {"dtype": dtype.name, "bytes": size, "sha256": digest.hexdigest()}
     write_json(path_to_sidecar, {**sidecar, **made})
+
+
+def _row_shape(variables: Sequence[str] | None, n_entities: int) -> tuple[int, ...]:
+    """Shape of the scores of a query."""
+    several = variables is not None and len(variables) > 1
+    return (len(variables), n_entities) if several else (n_entities,)
 
 
 def _append(stream, digest, content) -> None:
@@ -123,10 +137,10 @@ def _check_block(path, block: np.ndarray, dtype: np.dtype, shape: tuple, names: 
 def _row_with_nan(block: np.ndarray) -> int | None:
     if block.size == 0 or not np.isnan(block.min()):
         return None
-    return int(np.flatnonzero(np.isnan(block).any(axis=1))[0])
+    return int(np.flatnonzero(np.isnan(block.reshape(len(block), -1)).any(axis=1))[0])
 
 
-def _header(shape: tuple[int, int], dtype: np.dtype) -> bytes:
+def _header(shape: tuple[int, ...], dtype: np.dtype) -> bytes:
     description = np.lib.format.dtype_to_descr(dtype)
     stream = io.BytesIO()
     np.lib.format.write_array_header_1_0(
@@ -147,14 +161,16 @@ def open_predictions(
     ----------
     expected : table of queries or of answers
         `expected.shapes` has per shape the `query_ids`, `expected.metadata` the `vocabulary`, the
-        `graph`, the `queries` and `n_entities`. The dump may have the queries in another order.
+        `graph`, the `queries` and `n_entities`, and the `formulas` where there may be several free
+        variables. The dump may have the queries, and the variables, in another order.
     missing : str
         Of `MISSING`; under any but the first the dump may lack queries.
 
     Raises
     ------
     InputError
-        If the dump is cut short or changed, has other queries or another vocabulary, or a NaN.
+        If the dump is cut short or changed, has other queries, another vocabulary or other free
+        variables, or a NaN.
     """
     sidecar = _read_sidecar(path_to_sidecar)
     _check_origin(path_to_sidecar, sidecar, expected.metadata)
@@ -162,12 +178,27 @@ def open_predictions(
     if missing not in MISSING:
         raise InputError(f"missing: no policy {missing!r}; known are {', '.join(MISSING)}")
     rows = _rows_of(path_to_sidecar, sidecar["query_ids"], wanted, missing != MISSING[0])
-    shape = (len(sidecar["query_ids"]), expected.metadata["n_entities"])
-    scores = _mapped(path_to_predictions, sidecar, shape)
+    variables = common_variables(expected.metadata.get("formulas", {}))
+    row = _row_shape(variables, expected.metadata["n_entities"])
+    scores = _mapped(path_to_predictions, sidecar, (len(sidecar["query_ids"]), *row))
+    axes = _axes(path_to_sidecar, sidecar.get("variables"), variables)
     _check_content(path_to_predictions, scores, sidecar)
     lacking = [name for name, row in zip(wanted, rows.tolist(), strict=True) if row < 0]
     about = {} if missing == MISSING[0] else {"missing": missing, "lacking": lacking}
-    return Predictions(scores, rows, sidecar, about)
+    return Predictions(scores, rows, sidecar, about, axes)
+
+
+def _axes(path, given: list[str] | None, variables: tuple[str, ...]) -> np.ndarray:
+    """Place of each variable in the dump; a single one needs no name."""
+    if len(variables) == 1:
+        return np.zeros(1, np.int64)
+    if given is None or sorted(given) != list(variables):
+        found = "no variables" if given is None else f"the variables {', '.join(given)}"
+        raise InputError(
+            f"{path}: {found}; expected {', '.join(variables)}, in the order of the dump's rows of"
+            " each query"
+        )
+    return np.array([given.index(name) for name in variables], np.int64)
 
 
 def _read_sidecar(path) -> dict:
@@ -219,7 +250,7 @@ def _rows_of(path, given: list[str], wanted: list[str], may_lack: bool) -> np.nd
     return np.array([row.get(name, -1) for name in wanted], dtype=np.int64)
 
 
-def _mapped(path, sidecar: dict, shape: tuple[int, int]) -> np.memmap:
+def _mapped(path, sidecar: dict, shape: tuple[int, ...]) -> np.memmap:
     try:
         scores = np.lib.format.open_memmap(path, mode="r")
     except Exception as error:  # whatever a damaged file makes its reader say
@@ -228,8 +259,13 @@ def _mapped(path, sidecar: dict, shape: tuple[int, int]) -> np.memmap:
             f"{path}: cut short or not a .npy file ({reason}); delete it and predict again"
         ) from error
     if scores.dtype.name not in DTYPES or not scores.dtype.isnative or scores.shape != shape:
+        what = ""
+        if scores.shape[1:] != shape[1:] and sidecar["query_ids"]:
+            what = (
+                f", {scores.shape[1:]} instead of {shape[1:]} for query {sidecar['query_ids'][0]}"
+            )
         raise InputError(
-            f"{path}: a matrix of {scores.dtype} {scores.shape}; expected {shape} of {DTYPES}"
+            f"{path}: a matrix of {scores.dtype} {scores.shape}; expected {shape} of {DTYPES}{what}"
         )
     if not scores.flags.c_contiguous:
         raise InputError(f"{path}: stored by columns (Fortran order); store it by rows")
@@ -250,7 +286,7 @@ def _check_content(path, scores: np.memmap, sidecar: dict) -> None:
         )
     with open(path, "rb") as stream:
         digest = hashlib.sha256(stream.read(scores.offset))
-    step = max(1, CHUNK_BYTES // max(1, scores.shape[1] * scores.itemsize))
+    step = max(1, CHUNK_BYTES // max(1, math.prod(scores.shape[1:]) * scores.itemsize))
     bad = None
     for first in range(0, len(scores), step):
         block = np.asarray(scores[first : first + step])

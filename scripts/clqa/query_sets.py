@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 
 from clqa.candidate_sets import described, split_off
 from clqa.canonical_forms import canonical
-from clqa.errors import damaged
+from clqa.errors import InputError, damaged
 from clqa.formulas import Formula, parse, symbols
 from clqa.graphs import Graph
 from clqa.ragged import Ragged, is_ascending
@@ -83,7 +83,8 @@ class Answers(NamedTuple):
     ----------
     query_ids : (n,) str
     easy, hard, retracted : Ragged
-        See `clqa.answers.SplitAnswers`.
+        See `clqa.answers.SplitAnswers`; of tuples (`clqa.tuples`) where there are several free
+        variables.
     links : (len(hard.values),) uint8
         Smallest number of missing links for each hard answer.
     subsets, classes : (len(hard.values),) uint64 and int8, optional
@@ -112,7 +113,8 @@ class AnswerTable(NamedTuple):
     Attributes
     ----------
     metadata : dict
-        As of the queries, with the `observed` and the `full` parts of the graph.
+        As of the queries, with the `observed` and the `full` parts of the graph. Where the shapes
+        have several free variables, `arity` is their number, and tuples are flattened on disk.
     candidates : (n,) int32, optional
         Entities that compete with the hard answers, ascending; all where there is no list.
     """
@@ -120,6 +122,11 @@ class AnswerTable(NamedTuple):
     shapes: dict[str, Answers]
     metadata: dict
     candidates: np.ndarray | None = None
+
+
+def arity_of(table: QueryTable | AnswerTable) -> int:
+    """Number of free variables of the shapes of a table."""
+    return table.metadata.get("arity", 1)
 
 
 def query_ids(
@@ -170,7 +177,20 @@ def set_hash(ids: Iterable[str]) -> str:
 
 
 def describe_queries(graph: Graph, split: str, formulas: dict[str, str], ids) -> dict:
-    """The metadata that a table of queries carries to everything made from it."""
+    """The metadata that a table of queries carries to everything made from it.
+
+    Raises
+    ------
+    InputError
+        If the formulas differ in the number of their free variables.
+    """
+    arities = {len(symbols(parse(text), "f")) for text in formulas.values()}
+    if len(arities) > 1:
+        raise InputError(
+            f"shapes of {min(arities)} and of {max(arities)} free variables in one table: a shard"
+            " has those of one number"
+        )
+    several = {"arity": max(arities)} if max(arities, default=1) > 1 else {}
     return {
         "graph": graph.hash,
         "vocabulary": graph.vocabulary,
@@ -180,6 +200,7 @@ def describe_queries(graph: Graph, split: str, formulas: dict[str, str], ids) ->
         "full": list(graph.full(split)),
         "formulas": formulas,
         "queries": set_hash(ids),
+        **several,
     }
 
 
@@ -294,8 +315,12 @@ def read_answers(path: str | os.PathLike) -> AnswerTable:
 
 
 def _answers(rows: pa.Table, name: str, metadata: dict) -> Ragged:
-    found = _read_ragged(rows, name)
+    found, arity = _read_ragged(rows, name), metadata.get("arity", 1)
     _check_ids(name, found, metadata["n_entities"])
+    if arity > 1:
+        if (found.offsets % arity).any():
+            raise ValueError(f"the ids in {name} are no tuples of {arity}")
+        found = Ragged(found.offsets // arity, found.values.reshape(-1, arity))
     if not is_ascending(found):
         raise ValueError(f"the ids in {name} do not ascend within a row")
     return found._replace(values=found.values.astype(np.int32, copy=False))
@@ -340,6 +365,11 @@ def _by_shape(path, table: pa.Table, metadata: dict, contents: Contents):
         runs = pc.run_end_encode(table["shape"].cast(pa.string()).chunk(0))
         names = runs.values.to_pylist()
         lengths = np.diff(runs.run_ends.to_numpy(), prepend=0).tolist()
+    for shape, text in metadata["formulas"].items():
+        found, arity = len(symbols(parse(text), "f")), metadata.get("arity", 1)
+        if found != arity:
+            what = f"{shape} has {found} free variables; the table is of shapes with {arity}"
+            raise damaged(path, what, contents.rule)
     places, start = {}, 0
     for name, length in zip(names, lengths, strict=True):
         if name in places or name not in metadata["formulas"]:
@@ -371,7 +401,10 @@ def _matrix_column(rows: np.ndarray) -> pa.Array:
 
 
 def _ragged_column(rows: Ragged) -> pa.Array:
-    return pa.LargeListArray.from_arrays(pa.array(rows.offsets), pa.array(rows.values))
+    """Lists of ids; tuples are flattened."""
+    width = rows.values.shape[1] if rows.values.ndim > 1 else 1
+    values = pa.array(rows.values.reshape(-1))
+    return pa.LargeListArray.from_arrays(pa.array(rows.offsets * width), values)
 
 
 def _list_column(table: pa.Table, name: str) -> pa.Array:

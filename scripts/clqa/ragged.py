@@ -6,12 +6,12 @@ import numpy as np
 
 
 class Ragged(NamedTuple):
-    """Rows of ids: row i is `values[offsets[i]:offsets[i + 1]]`.
+    """Rows of ids, or of tuples of ids: row i is `values[offsets[i]:offsets[i + 1]]`.
 
     Attributes
     ----------
     offsets : (n + 1,) int64
-    values : (offsets[-1],) int32, ascending within each row
+    values : (offsets[-1],) or (offsets[-1], k) int32, ascending within each row
     """
 
     offsets: np.ndarray
@@ -33,8 +33,11 @@ def ragged(rows) -> Ragged:
 
 
 def is_ascending(ids: Ragged) -> bool:
-    """Whether the ids of each row ascend, each of them once."""
-    rises = np.diff(ids.values) > 0
+    """Whether the ids, or tuples of ids, of each row ascend, each of them once."""
+    columns = np.atleast_2d(ids.values.T)
+    rises = np.zeros(max(len(ids.values) - 1, 0), bool)
+    for column in columns[::-1]:
+        rises = (column[1:] > column[:-1]) | ((column[1:] == column[:-1]) & rises)
     starts = ids.offsets[(ids.offsets > 0) & (ids.offsets < len(ids.values))]
     rises[starts - 1] = True
     return bool(rises.all())

@@ -10,21 +10,30 @@ import numpy as np
 import pyarrow as pa
 
 from clqa import metrics
-from clqa.averages import Average, answer_average, group_average, shape_average
+from clqa.averages import (
+    Average,
+    answer_average,
+    group_average,
+    pooled_average,
+    shape_average,
+)
 from clqa.competitions import competition_parts
 from clqa.fingerprints import fingerprint
 from clqa.formulas import And, Atom, Formula, Not, Or, negation_normal
 from clqa.keyed_tables import write_tsv
-from clqa.plans import groups
 from clqa.predictions import MISSING
 from clqa.score_tables import Scores
+from clqa.shape_groups import arity, members_of_groups
 from clqa.strata import TITLES, stratum_order
 
 # What is averaged over what, by the level over which the mean of a shape is taken.
-AVERAGING = {"query": "answers>query>shape>group", "answer": "answers>shape>group"}
-_OF_SHAPES = {"query": shape_average, "answer": answer_average}
+AVERAGING = {
+    "query": "answers>query>shape>group",
+    "answer": "answers>shape>group",
+    "pooled": "answers>query>group",
+}
+_OF_SHAPES = {"query": shape_average, "answer": answer_average, "pooled": shape_average}
 _NO_ROWS = np.empty(0, np.int64)
-GROUPS = ("EPFO", "negation")  # of the headline, in this order
 
 
 class Row(NamedTuple):
@@ -55,17 +64,6 @@ class Row(NamedTuple):
     fingerprint: str
     reference: str
     note: str
-
-
-_groups = functools.lru_cache(maxsize=4096)(groups)
-
-
-def members_of_groups(shapes: dict[str, Formula]) -> dict[str, tuple[str, ...]]:
-    """Shapes of each group that has any, those of the headline first."""
-    belongs = {shape: _groups(formula) for shape, formula in shapes.items()}
-    found = {group for names in belongs.values() for group in names}
-    order = sorted(found, key=lambda group: (*(group != first for first in GROUPS), group))
-    return {group: tuple(shape for shape in shapes if group in belongs[shape]) for group in order}
 
 
 @functools.lru_cache(maxsize=4096)
@@ -121,16 +119,31 @@ def metric_rows(
                 continue
             if stratum and all(np.isnan(values[rows]).all() for rows in inside):
                 continue
-            averages = {}
+            averages, of_shapes = {}, {}
             for shape in scores.shapes:
                 rows = places.get((stratum, shape), _NO_ROWS)
-                average = _OF_SHAPES[level](values[rows], n_answers[rows])
+                of_shapes[shape] = values[rows], n_answers[rows]
+                average = _OF_SHAPES[level](*of_shapes[shape])
                 n_skipped = len(places.get(("", shape), ())) - average.n_queries
                 averages[shape] = average._replace(n_skipped=n_skipped)
-            for row in _rows_of_score(scores, run, column, level, stratum, averages):
+            metric = score_parts(column)[0]
+            members = members_of_groups(scores.shapes, metric)
+            groups = {
+                group: _group_average(level, averages, of_shapes, names)
+                for group, names in members.items()
+            }
+            for row in _rows_of_score(scores, run, column, level, stratum, averages, groups):
                 known = (intervals or {}) if level == "query" else {}
                 ends = known.get((stratum, row.shape, row.group, column))
                 yield row if ends is None else row._replace(lower=ends[0], upper=ends[1])
+
+
+def _group_average(level: str, averages: dict, of_shapes: dict, members: tuple[str, ...]):
+    if level != "pooled":
+        return group_average(averages, members)
+    values, n_answers = ({shape: two[i] for shape, two in of_shapes.items()} for i in (0, 1))
+    pooled = pooled_average(values, n_answers, members)
+    return pooled._replace(n_skipped=sum(averages[shape].n_skipped for shape in members))
 
 
 def _places(table: pa.Table) -> dict[tuple[str, str], np.ndarray]:
@@ -143,21 +156,48 @@ def _places(table: pa.Table) -> dict[tuple[str, str], np.ndarray]:
 
 
 def _rows_of_score(
-    scores: Scores, run: str, column: str, level: str, stratum: str, averages: dict[str, Average]
+    scores: Scores,
+    run: str,
+    column: str,
+    level: str,
+    stratum: str,
+    averages: dict[str, Average],
+    groups: dict[str, Average],
 ) -> Iterator[Row]:
+    metric, ties, _ = score_parts(column)
     common = _common(scores, run, column, level) | {"stratum": stratum}
     readings = {shape: negation_reading(formula) for shape, formula in scores.shapes.items()}
     for shape, average in averages.items():
-        note = "" if average.value is not None else _reason(average, stratum)
+        note = ""
+        if average.value is None:
+            n_variables = arity(scores.shapes[shape])
+            if stratum and not metrics.fits(metric, n_variables):
+                continue
+            note = _reason(metric, ties, n_variables) or _lack(average, stratum)
         yield _row(scores, common, readings[shape], average, note, shape=shape)
-    for group, members in members_of_groups(scores.shapes).items():
-        average = group_average(averages, members)
+    members_of = members_of_groups(scores.shapes, metric)
+    for group, average in groups.items():
         note = f"no value for {', '.join(average.missing)}" if average.missing else ""
-        reading = "+".join(sorted({readings[shape] for shape in members} - {""}))
+        reading = "+".join(sorted({readings[shape] for shape in members_of[group]} - {""}))
+        if average.value is None and not note:
+            note = _reason(metric, ties) or _lack(average, stratum)
         yield _row(scores, common, reading, average, note, group=group)
 
 
-def _reason(average: Average, stratum: str) -> str:
+def _reason(metric: str, ties: str, n_variables: int | None = None) -> str:
+    """Why a metric is not for shapes with so many free variables, or has no value under ties."""
+    if n_variables is not None and not metrics.fits(metric, n_variables):
+        several = "one free variable" if n_variables == 1 else f"{n_variables} free variables"
+        others = "several" if metrics.is_of_tuples(metric) else "one"
+        return f"the shape has {several}; {metric} is for {others}"
+    if metric != "tie_rate" and ties in metrics.metric(metric).void:
+        return f"{ties} ties give {metric} no value, which needs an order of tied entities"
+    if metric != "tie_rate" and metrics.metric(metric).has_gaps:
+        return "no query has hard values of a variable"
+    return ""
+
+
+def _lack(average: Average, stratum: str) -> str:
     if average.n_skipped == 0:
         return "no queries"
     if stratum:

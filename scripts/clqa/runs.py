@@ -10,11 +10,12 @@ from clqa.errors import InputError, placed
 from clqa.formulas import Formula, atoms, parse
 from clqa.graph_entries import complete_entry, local_files
 from clqa.methods import CONTROLS, check_settings
-from clqa.metrics import is_of_answers, metric, score_id
+from clqa.metrics import is_of_answers, is_of_tuples, metric, score_id
 from clqa.plans import GROUP_NAMES, plan
 from clqa.published_entries import READING, check_published
 from clqa.set_rules import set_rule
 from clqa.shards import asked_count, shards, size
+from clqa.tuples import free_variables
 
 KINDS = ("graphs", "query_sets", "shapes", "models")
 PACKED = (".gz", ".xz", ".zip", ".tgz")  # files whose size says little
@@ -231,14 +232,15 @@ def _settings(config: dict, contents: dict[str, dict], schema: dict) -> dict:
 
 def _check_primary(metric_id: str, settings: dict) -> None:
     """A metric has a value under the tie policy, the filter and the averaging that tables show."""
-    policies = metric(metric_id).policies
+    policies = (*metric(metric_id).policies, *metric(metric_id).void)
     if settings["ties"][0] not in policies:
         raise InputError(
             f"metrics: {metric_id} has no {settings['ties'][0]} ties, which the report shows "
             f"first; let ties begin with one of {', '.join(policies)}"
         )
     for key, undefined in (("filters", RAW), ("averaging", "answer")):
-        if settings[key][0] == undefined and not is_of_answers(metric_id):
+        has_value = is_of_answers(metric_id) or (undefined == RAW and is_of_tuples(metric_id))
+        if settings[key][0] == undefined and not has_value:
             raise InputError(
                 f"metrics: {metric_id} has no value with {key}: [{undefined}, ...], which is about"
                 f" single answers; name another of {key} first"
@@ -330,7 +332,9 @@ def _shards(settings: dict, catalogues: dict[str, Catalogue]) -> dict[str, dict]
         sizes = {
             shape: _size(entry, shape, formula, n_entities) for shape, formula in formulas.items()
         }
-        found[name] = shards(sizes, settings["shards"])
+        free = {shape: free_variables(parse(formula)) for shape, formula in formulas.items()}
+        several = {shape: names for shape, names in free.items() if len(names) > 1}
+        found[name] = shards(sizes, settings["shards"], several)
     return found
 
 
@@ -352,7 +356,8 @@ def _size(entry: dict, shape: str, formula: str, n_entities: int | None) -> int 
         count = entry["published"]["counts"].get(shape)
     else:
         count = _most_queries(entry["sampling"], parse(formula))
-    return None if n_entities is None or count is None else size(count, n_entities)
+    n_variables = len(free_variables(parse(formula)))
+    return None if n_entities is None or count is None else size(count, n_entities, n_variables)
 
 
 def _most_queries(sampling: dict, formula: Formula) -> int | None:

@@ -6,9 +6,10 @@ from typing import NamedTuple
 from clqa.formulas import Formula, to_text
 from clqa.methods import CONTROLS
 from clqa.metrics import metric
-from clqa.reports import AVERAGING, GROUPS, Row, candidates_name, members_of_groups
+from clqa.reports import AVERAGING, Row, candidates_name
 from clqa.score_tables import Scores
 from clqa.seeds import shown
+from clqa.shape_groups import HEADLINE, is_cell, members_of_groups
 from clqa.strata import KEYS, stratum_order
 
 
@@ -77,11 +78,14 @@ def scope_of(queries: str, run: dict, scores: Iterable[Scores], rows: Iterable[R
     )
 
 
-def shape_columns(shapes: dict[str, Formula]) -> tuple[Column, ...]:
-    """Shapes of each headline group, of which every shape has one, followed by its average."""
+def shape_columns(shapes: dict[str, Formula], metric_id: str = "tie_rate") -> tuple[Column, ...]:
+    """Shapes of each headline group, of which every shape has one, followed by its average.
+
+    Of a metric those whose number of free variables it is for.
+    """
     columns = []
-    for group, members in members_of_groups(shapes).items():
-        if group in GROUPS:
+    for group, members in members_of_groups(shapes, metric_id).items():
+        if group in HEADLINE:
             columns += [Column(shape, shape, group, to_text(shapes[shape])) for shape in members]
             label, title = f"{group} ({len(members)})", f"mean over {', '.join(members)}"
             columns.append(Column(group, label, group, title, group))
@@ -89,7 +93,18 @@ def shape_columns(shapes: dict[str, Formula]) -> tuple[Column, ...]:
 
 
 def averages(scope: Scope) -> list[Column]:
-    return [column for column in shape_columns(scope.shapes) if column.group]
+    return [column for column in shape_columns(scope.shapes, scope.metric) if column.group]
+
+
+def cell_columns(scope: Scope) -> tuple[Column, ...]:
+    """The cells by numbers of symbols and by graph, banded by the graph; none for plain trees."""
+    columns = []
+    for group, members in members_of_groups(scope.shapes, scope.metric).items():
+        if is_cell(group):
+            label, band = group.split(" graph=")
+            title = f"mean over {len(members)} shapes: {', '.join(members)}"
+            columns.append(Column(group, label, band, title, group))
+    return tuple(sorted(columns, key=lambda column: (column.band, column.label)))
 
 
 def found_row(scope: Scope, model: str, column: Column, **other) -> Row | None:
@@ -112,7 +127,7 @@ def strata(scope: Scope) -> dict[str, list[str]]:
 def counts(scope: Scope, stratum: str = "") -> list[tuple[int, int]]:
     """Number of queries and of hard answers behind each column; the same for every model."""
     model = next(iter(scope.models))
-    columns = shape_columns(scope.shapes)
+    columns = shape_columns(scope.shapes, scope.metric)
     rows = [found_row(scope, model, column, stratum=stratum) for column in columns]
     return [(row.n_queries, row.n_answers) if row else (0, 0) for row in rows]
 

@@ -1,16 +1,17 @@
 """Tables of scores as `score_answers` writes them, and what they must have been made from."""
 
 import os
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from clqa.competitions import CANDIDATES, WITH_TEST, competition_parts
 from clqa.errors import damaged
-from clqa.formulas import Formula, parse
-from clqa.metrics import defined_scores, metric, score_id
+from clqa.formulas import Formula, parse, symbols
+from clqa.metrics import defined_scores, metric, score_id, score_parts
 from clqa.query_sets import ANSWERS, set_hash
 from clqa.tables import Contents, read_table
 
@@ -143,22 +144,51 @@ def _check_rows(path: str | os.PathLike, table: pa.Table, metadata: dict) -> Non
         if (table[name].to_numpy() < 0).any():
             raise damaged(path, f"the column '{name}' has a negative number", RULE)
     unanswered = whole["n_hard"].to_numpy() == 0
+    arities = {shape: len(symbols(parse(f), "f")) for shape, f in metadata["formulas"].items()}
+    of_rows, of_all = (
+        np.array([arities.get(shape, 1) for shape in part["shape"].to_pylist()], np.int64)
+        for part in (whole, table)
+    )
+    is_part = np.array([name != "" for name in table["stratum"].to_pylist()], bool)
     for name in (name for name in table.column_names if name.endswith("]")):
         values = whole[name].to_numpy(zero_copy_only=False)
-        if (np.isfinite(values) == unanswered).any():
+        expected, has_gaps = _expectation(name)
+        wanted = ~unanswered & expected(of_rows)
+        known = np.isfinite(values)
+        if (known & ~wanted).any() or (not has_gaps and (wanted & ~known).any()):
             what = f"the column '{name}' must have a number for each query with a hard answer"
             raise damaged(path, f"{what}, and for no other", RULE)
-        n_in_strata = table[name].null_count - whole[name].null_count
-        if n_in_strata not in (0, len(table) - len(whole)):
+        inside = np.asarray(table[name].is_valid())[is_part & expected(of_all)]
+        if not has_gaps and len(inside) and inside.any() != inside.all():
             raise damaged(path, f"the column '{name}' has gaps in its strata", RULE)
         least, most = _range(name)
-        if (~unanswered & ((values < least) | (values > most))).any():
+        if (wanted & ((values < least) | (values > most))).any():
             what = f"the column '{name}' has a number outside of {least} to {most}"
             raise damaged(path, what, RULE)
+
+
+def _expectation(column: str) -> tuple[Callable[[np.ndarray], np.ndarray], bool]:
+    """Whether queries, by their numbers of free variables, have a score, and whether some may not.
+
+    With several free variables no candidates are typed.
+    """
+    name, ties, rule = "tie_rate", "", column.partition("[")[2].removesuffix("]")
+    if not column.startswith(name):
+        name, ties, rule = score_parts(column)
+    typed = competition_parts(rule)[1] != CANDIDATES[0]
+    if name == "tie_rate":
+        return lambda arities: (arities == 1) | (not typed), False
+    if not metric(name).of_tuples:
+        return lambda arities: arities == 1, False
+    has_value = ties not in metric(name).void and not typed
+    # What is answered on the graph of test alone has no joint ranks.
+    has_gaps = metric(name).has_gaps or rule == WITH_TEST
+    return lambda arities: (arities > 1) & has_value, has_gaps
 
 
 def _range(column: str) -> tuple[float, float]:
     """Least and largest value of a score: shares lie in [0, 1], ranks start at 1."""
     name = column.partition("[")[0]
-    is_share = name == "tie_rate" or metric(name).higher_is_better
-    return (0, 1) if is_share else (1, np.inf)
+    if name == "tie_rate":
+        return (0, 1)
+    return (0, metric(name).most) if metric(name).higher_is_better else (1, np.inf)

@@ -9,20 +9,22 @@ import pyarrow.compute as pc
 
 from clqa.averages import query_means
 from clqa.errors import InputError, damaged
-from clqa.metrics import defined_scores, metric, score_id
-from clqa.query_sets import ANSWERS, AnswerTable, set_hash
+from clqa.metrics import defined_scores, is_of_tuples, metric, score_id
+from clqa.query_sets import ANSWERS, AnswerTable, arity_of, set_hash
 from clqa.retrieval import query_values
 from clqa.strata import Stratum
 from clqa.tables import Contents, read_table
 from clqa.tie_blocks import Blocks, blocks_of_counts
+from clqa.tuple_tables import Counted, counted, of_hard, values_of
 
 RANKS = Contents(
     rule="rank_answers",
     columns={
         **dict.fromkeys(("query_id", "filter"), "text"),
-        **dict.fromkeys(("answer", "greater", "tied", "candidates"), "whole numbers"),
+        **dict.fromkeys(("answer", "greater", "tied", "candidates", "lower"), "whole numbers"),
     },
     metadata={**ANSWERS.metadata, "model": dict},
+    may_lack=("lower",),
 )
 
 
@@ -77,7 +79,8 @@ def query_scores(
         Columns `query_id`, `shape`, `stratum`, `n_easy`, `n_hard`, one per score id, and
         `tie_rate[filter]`, the share of hard answers that tie with a candidate. First a row per
         query over all its hard answers (stratum empty), then, stratum by stratum, a row per query
-        over those of its hard answers that are in the stratum.
+        over those of its hard answers that are in the stratum. Null is what a metric has not for so
+        many free variables.
 
     Raises
     ------
@@ -87,15 +90,17 @@ def query_scores(
     queries = pa.concat_tables(_queries(answers))
     n_hard = queries["n_hard"].to_numpy()
     owner = np.repeat(np.arange(len(n_hard)), n_hard)
-    counts = {name: _counts(ranks, answers, name) for name in filters}
+    several = arity_of(answers) > 1
+    shard = counted(ranks, answers, filters) if several else None
+    counts = {} if several else {name: _counts(ranks, answers, name) for name in filters}
     kept = ~np.isin(queries["query_id"].to_numpy(), [*skipped])[owner]
     every = Stratum("", kept, whole=True)
     asked = defined_scores(metrics, ties, filters)
-    parts = [_stratum(every, queries, owner, counts, asked, filters)]
+    parts = [_stratum(every, queries, owner, shard or counts, asked, filters)]
     asked = defined_scores(metrics, ties[:1], filters[:1])
     for one in strata:
         stratum = one._replace(chosen=one.chosen & kept)
-        parts.append(_stratum(stratum, queries, owner, counts, asked, filters[:1]))
+        parts.append(_stratum(stratum, queries, owner, shard or counts, asked, filters[:1]))
     return pa.concat_tables(parts, promote_options="default")
 
 
@@ -134,7 +139,7 @@ def _stratum(
     stratum: Stratum,
     queries: pa.Table,
     owner: np.ndarray,
-    counts: dict[str, tuple[np.ndarray, np.ndarray]],
+    counts: dict[str, tuple[np.ndarray, np.ndarray]] | Counted,
     asked: Sequence[tuple[str, str, str]],
     filters: Sequence[str],
 ) -> pa.Table:
@@ -151,12 +156,32 @@ def _stratum(
         "n_easy": rows["n_easy"],
         "n_hard": n_hard[kept],
     }
+    if isinstance(counts, Counted):
+        found = values_of(of_hard(counts, chosen), asked, filters)
+        columns |= {name: _column(values[kept]) for name, values in found.items()}
+    else:
+        columns |= _columns(counts, chosen, offsets, asked, filters)
+    return pa.table(columns)
+
+
+def _columns(
+    counts: dict[str, tuple[np.ndarray, np.ndarray]],
+    chosen: np.ndarray,
+    offsets: np.ndarray,
+    asked: Sequence[tuple[str, str, str]],
+    filters: Sequence[str],
+) -> dict[str, pa.Array]:
+    """Scores of queries with one free variable, whose chosen answers lie between the offsets."""
+    columns = {}
     within = {rule: [values[chosen] for values in counts[rule]] for rule in filters}
     blocks: dict[str, Blocks] = {}
     for name, policy, rule in asked:
-        values_of = metric(name).values
-        if values_of is not None:
-            values = query_means(values_of(*within[rule], policy), offsets)
+        if is_of_tuples(name):
+            columns[score_id(name, policy, rule)] = pa.nulls(len(offsets) - 1, pa.float64())
+            continue
+        of_answer = metric(name).values
+        if of_answer is not None:
+            values = query_means(of_answer(*within[rule], policy), offsets)
         else:
             if rule not in blocks:
                 blocks[rule] = blocks_of_counts(offsets, *within[rule])
@@ -165,7 +190,7 @@ def _stratum(
     for rule in filters:
         rates = query_means((within[rule][1] > 0).astype(np.float64), offsets)
         columns[f"tie_rate[{rule}]"] = _column(rates)
-    return pa.table(columns)
+    return columns
 
 
 def _column(values: np.ndarray) -> pa.Array:
@@ -177,7 +202,7 @@ def merged_metadata(parts: Sequence[dict], query_ids: Iterable[str]) -> dict:
     """Metadata of all shards of a query set as one.
 
     The formulas and the ids of missing queries are put together, and `queries` becomes the hash of
-    the whole set.
+    the whole set; shards may differ in the number of free variables, which is left to the formulas.
 
     Raises
     ------
@@ -186,10 +211,11 @@ def merged_metadata(parts: Sequence[dict], query_ids: Iterable[str]) -> dict:
     """
     formulas = {shape: text for part in parts for shape, text in part["formulas"].items()}
     merged = {**parts[0], "formulas": formulas, "queries": set_hash(query_ids)}
+    merged.pop("arity", None)
     if "lacking" in merged:
         merged["lacking"] = sorted({name for part in parts for name in part.get("lacking", ())})
     for part in parts:
-        for key in part.keys() - {"formulas", "queries", "lacking"}:
+        for key in part.keys() - {"formulas", "queries", "lacking", "arity"}:
             if merged.get(key) != part[key]:
                 raise InputError(f"shards differ in their {key}; make the older ones again")
     return merged

@@ -1,7 +1,7 @@
 """Shards: the shapes of a query set, cut into as many jobs as are worth it."""
 
 import itertools
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from clqa.errors import InputError
 from clqa.formulas import Formula, has_negation
@@ -12,11 +12,15 @@ MAX_BYTES = 800_000_000
 BYTES_PER_SCORE = 4
 
 
-def shards(sizes: dict[str, int | None], rule: str | int) -> dict[str, tuple[str, ...]]:
+def shards(
+    sizes: dict[str, int | None],
+    rule: str | int,
+    variables: Mapping[str, tuple[str, ...]] | None = None,
+) -> dict[str, tuple[str, ...]]:
     """Names of shards, and the shapes that each holds, in the order of `sizes`.
 
     A shard is called by its shape if it holds one, `all` if it holds all, else `part-1`, `part-2`,
-    ….
+    …. Its shapes have the same free variables.
 
     Parameters
     ----------
@@ -24,16 +28,27 @@ def shards(sizes: dict[str, int | None], rule: str | int) -> dict[str, tuple[str
         For each shape the bytes of its predictions; None where that is not known.
     rule : {"auto", "per-shape"} or int
         As few as keep each below `MAX_BYTES` (a shape of unknown size stays alone), one for each
-        shape, or a number of shards with about as many shapes each.
+        shape, or a number of shards with about as many shapes each; more where shapes differ in
+        their free variables.
+    variables : dict, optional
+        The names of the free variables of each shape that has several.
     """
-    shapes = list(sizes)
-    if rule == "auto":
-        groups = _filled_up(sizes)
-    else:
-        n_shards = len(shapes) if rule == "per-shape" else min(int(rule), len(shapes))
-        bounds = [len(shapes) * part // n_shards for part in range(n_shards + 1)] if shapes else []
-        groups = [shapes[start:stop] for start, stop in itertools.pairwise(bounds)]
+    kinds: dict[tuple[str, ...], list[str]] = {}
+    for shape in sizes:
+        kinds.setdefault((variables or {}).get(shape, ()), []).append(shape)
+    groups: list[list[str]] = []
+    for shapes in kinds.values():
+        if rule == "auto":
+            groups += _filled_up({shape: sizes[shape] for shape in shapes})
+        else:
+            share = len(shapes) * int(rule) // len(sizes) if rule != "per-shape" else len(shapes)
+            groups += _cut(shapes, min(max(share, 1), len(shapes)))
     return _named(groups)
+
+
+def _cut(shapes: list[str], n_shards: int) -> list[list[str]]:
+    bounds = [len(shapes) * part // n_shards for part in range(n_shards + 1)]
+    return [shapes[start:stop] for start, stop in itertools.pairwise(bounds)]
 
 
 def asked_count(sampling: dict, formula: Formula) -> int:
@@ -42,9 +57,9 @@ def asked_count(sampling: dict, formula: Formula) -> int:
     return negated if negated is not None and has_negation(formula) else sampling["count"]
 
 
-def size(n_queries: int, n_entities: int) -> int:
+def size(n_queries: int, n_entities: int, n_variables: int = 1) -> int:
     """Bytes of the predictions of so many queries."""
-    return n_queries * n_entities * BYTES_PER_SCORE
+    return n_queries * n_variables * n_entities * BYTES_PER_SCORE
 
 
 def _filled_up(sizes: dict[str, int | None]) -> list[list[str]]:

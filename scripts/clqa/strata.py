@@ -2,8 +2,8 @@
 
 A stratum is written `key=value`. Answers are told apart by `links` (the smallest number of missing
 links) and `class` (the reduction class of the +H benchmarks); queries by `size` (true answers),
-`degree` (edges of the observed graph at the anchor that has fewest) and `relation` (each relation
-of an atom with the free variable).
+`degree` (edges of the observed graph at the anchor that has fewest), `relation` (each relation of
+an atom with a free variable) and `defined` (of several free variables, how many have hard values).
 """
 
 from collections.abc import Iterator, Sequence
@@ -14,11 +14,12 @@ import numpy as np
 from clqa.errors import InputError
 from clqa.formulas import Formula, atoms, parse, symbols
 from clqa.graphs import Graph
-from clqa.query_sets import AnswerTable, QueryTable
+from clqa.query_sets import AnswerTable, QueryTable, arity_of
 from clqa.reduction_classes import find_class_table
+from clqa.tuple_counts import defined_variables, known_answers
 
 OF_ANSWERS = ("links", "class")
-OF_QUERIES = ("size", "degree", "relation")
+OF_QUERIES = ("size", "degree", "relation", "defined")
 KEYS = (*OF_ANSWERS, *OF_QUERIES)
 # Buckets start at these numbers.
 _SIZES = (0, 1, 2, 5, 10, 20, 50, 100)
@@ -29,6 +30,7 @@ TITLES = {
     "size": "number of true answers",
     "degree": "degree of the anchor",
     "relation": "last relation",
+    "defined": "number of variables with hard values",
 }
 
 
@@ -115,6 +117,8 @@ def query_strata(
             yield from _of_names(key, _buckets(_degrees(queries, graph), _DEGREES))
         elif key == "relation":
             yield from _of_relations(queries, relations)
+        elif key == "defined":
+            yield from _of_names(key, _defined(answers))
         else:
             raise InputError(f"strata: no key {key!r}; known are {', '.join(KEYS)}")
 
@@ -159,6 +163,18 @@ def _sizes(answers: AnswerTable) -> np.ndarray:
     return _joined(
         [p.easy.lengths() - p.retracted.lengths() + p.hard.lengths() for p in parts], np.int64
     )
+
+
+def _defined(answers: AnswerTable) -> np.ndarray:
+    """How many of several free variables have hard values in each query; empty for a single one."""
+    found = [np.empty(0, str)]
+    for part in answers.shapes.values():
+        if arity_of(answers) == 1:
+            found.append(np.full(len(part.query_ids), "", object))
+        else:
+            known = known_answers(part.easy, part.hard, part.retracted)
+            found.append(defined_variables(known).astype(str))
+    return np.concatenate(found).astype(str)
 
 
 def _degrees(queries: QueryTable, graph: Graph) -> np.ndarray:

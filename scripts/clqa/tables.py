@@ -10,6 +10,7 @@ import os
 from collections.abc import Callable
 from typing import NamedTuple
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
@@ -121,6 +122,11 @@ def read_table(
         reason = str(error).splitlines()[0] if str(error) else type(error).__name__
         raise damaged(path, f"not a readable table ({reason})", contents.rule) from error
     return table, metadata
+
+
+def dictionary(places: np.ndarray, names) -> pa.DictionaryArray:
+    """A column of words, each given by its place among the names."""
+    return pa.DictionaryArray.from_arrays(places.astype(np.int32), pa.array(names, pa.string()))
 
 
 def _digest(*texts: bytes) -> bytes:

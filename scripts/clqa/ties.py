@@ -10,6 +10,8 @@ from clqa.errors import InputError
 
 # The primary policy first. `expected` is the exact expectation of a metric over the order of ties.
 POLICIES = ("pessimistic", "optimistic", "realistic", "expected")
+# Lower ids first, for what needs one order of all entities (`clqa.joint_ranks`) and that alone.
+BY_ID = "by-id"
 
 _DIRECT = 64
 

@@ -34,6 +34,14 @@ TOPS = Contents(
 )
 
 
+_EMPTY = pa.schema(
+    [(name, pa.string()) for name in ("query_id", "shape")]
+    + [("candidates", pa.int32()), ("entities", pa.list_(pa.int32()))]
+    + [(name, pa.list_(pa.float32())) for name in ("scores", "answer_scores")]
+    + [("reaching", pa.list_(pa.int32()))]
+).empty_table()
+
+
 class QueryTops(NamedTuple):
     """The best candidates of the queries of one shape, and the scores of their answers.
 
@@ -60,13 +68,14 @@ class QueryTops(NamedTuple):
 def write_tops(
     path: str | os.PathLike, answers: AnswerTable, rankings: Sequence[Ranking], metadata: dict
 ) -> None:
-    """Write the tops of all shapes, in the order of the answers."""
+    """Write the tops of all shapes, in the order of the answers; there may be none."""
     n_entities = metadata["n_entities"] if answers.candidates is None else len(answers.candidates)
     parts = [
         _shape_table(shape, part, ranking, _n_candidates(answers, part, n_entities))
         for (shape, part), ranking in zip(answers.shapes.items(), rankings, strict=True)
     ]
-    write_table(path, pa.concat_tables(parts).combine_chunks(), metadata)
+    table = pa.concat_tables(parts or [_EMPTY]).combine_chunks()
+    write_table(path, table, metadata)
 
 
 def _n_candidates(answers: AnswerTable, part: Answers, n_entities: int) -> np.ndarray:

@@ -9,6 +9,7 @@ from clqa.scopes import (
     Column,
     Scope,
     averages,
+    cell_columns,
     found_row,
     is_share,
     metric_name,
@@ -58,7 +59,7 @@ def headline(scope: Scope, metric_id: str | None = None) -> WideTable:
     """One metric of every model on every shape."""
     name = metric_id or scope.metric
     caption = f"{metric_name(name)} on {scope.queries} ({scope.ties} ties, {scope.filter})"
-    columns = shape_columns(scope.shapes)
+    columns = shape_columns(scope.shapes, name)
     lines = _lines(
         scope, columns, lambda model, column: found_row(scope, model, column, metric=name)
     )
@@ -68,7 +69,7 @@ def headline(scope: Scope, metric_id: str | None = None) -> WideTable:
 
 def by_stratum(scope: Scope, key: str) -> WideTable:
     """The headline over the hard answers of each stratum of a key alone."""
-    columns = shape_columns(scope.shapes)
+    columns = shape_columns(scope.shapes, scope.metric)
     lines = []
     for stratum in strata(scope).get(key, ()):
         lines += _lines(
@@ -82,9 +83,21 @@ def by_stratum(scope: Scope, key: str) -> WideTable:
     return WideTable(f"{key}-{scope.queries}", caption, columns, tuple(lines), measured)
 
 
+def by_structure(scope: Scope) -> WideTable:
+    """The headline over shapes that are alike in their numbers of symbols and in their graph."""
+    columns = cell_columns(scope)
+    lines = _lines(scope, columns, lambda model, column: found_row(scope, model, column))
+    caption = (
+        f"{metric_name(scope.metric)} on {scope.queries} by free variables, constants, existentials"
+        " and graph"
+    )
+    measured = (scope.metric, scope.ties, scope.filter)
+    return WideTable(f"structure-{scope.queries}", caption, columns, tuple(lines), measured)
+
+
 def tie_rates(scope: Scope) -> WideTable:
     """Share of hard answers that tie with a candidate, marked where that moves the headline."""
-    columns = shape_columns(scope.shapes)
+    columns = shape_columns(scope.shapes, scope.metric)
 
     def find(model: str, column: Column) -> Row | None:
         return found_row(scope, model, column, metric="tie_rate", ties="")
@@ -120,7 +133,7 @@ def suspects(scope: Scope) -> list[tuple[str, Column, float]]:
     for model in scope.models if is_share(scope.metric) else ():
         widths = [
             (width, column)
-            for column in shape_columns(scope.shapes)
+            for column in shape_columns(scope.shapes, scope.metric)
             if not column.group and (width := spread(scope, model, column)) is not None
         ]
         width, column = max(widths, key=lambda pair: pair[0], default=(0.0, None))

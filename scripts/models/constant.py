@@ -2,8 +2,10 @@
 
 import numpy as np
 
+from clqa.models import score_shape
+
 INFERENCE_GRAPHS = ()
 
 
 def scores(graph, queries, value: float = 0.0) -> np.ndarray:
-    return np.full((len(queries.query_ids), graph.n_entities), value, dtype=np.float32)
+    return np.full(score_shape(queries, graph.n_entities), value, dtype=np.float32)

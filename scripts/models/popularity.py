@@ -1,8 +1,9 @@
-"""Scores an entity by how often it ends an edge of the last relations of the query.
+"""Scores an entity by how often it ends an edge of those relations that hold the free variable.
 
 The frequency of an entity under a relation is the share of the relation's train triples that it
-ends. At an intersection the frequencies are multiplied, at a union they are joined as independent
-chances, 1 - (1 - a)(1 - b). Negated parts say nothing, and neither does the way to the last hop.
+ends. At a conjunction the frequencies are multiplied, at a disjunction they are joined as
+independent chances, 1 - (1 - a)(1 - b). Negated parts say nothing, and neither does the way to the
+last hop. Of several free variables each is scored by its own atoms.
 """
 
 import functools
@@ -10,7 +11,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from clqa.trees import Intersect, Node, Project, Unite
+from clqa.formulas import And, Atom, Formula, Or, symbols
+from clqa.models import score_shape
 
 INFERENCE_GRAPHS = ("train",)
 
@@ -28,25 +30,33 @@ def scores(graph, queries) -> np.ndarray:
     triples = triples[np.argsort(triples[:, 1], kind="stable")]
     starts = np.searchsorted(triples[:, 1], np.arange(graph.n_relations + 1))
     edges = _ByRelation(triples, starts, graph.n_entities)
-    rows = np.ones((len(queries.query_ids), graph.n_entities), dtype=np.float32)
-    for row, relations in zip(rows, queries.relations, strict=True):
-        found = _chances(queries.plan.root, relations, edges)
-        if found is not None:
-            row[:] = found
-    return rows
+    names = symbols(queries.formula, "r")
+    found = np.ones((len(queries.query_ids), len(queries.variables), graph.n_entities), np.float32)
+    for rows, relations in zip(found, queries.relations, strict=True):
+        of_symbol = dict(zip(names, relations.tolist(), strict=True))
+        for row, variable in zip(rows, queries.variables, strict=True):
+            chances = _chances(queries.formula, variable, of_symbol, edges)
+            if chances is not None:
+                row[:] = chances
+    return found.reshape(score_shape(queries, graph.n_entities))
 
 
-def _chances(node: Node, relations: np.ndarray, edges: _ByRelation) -> np.ndarray | None:
-    """Scores (n_entities,) by a node of the plan; None where it says nothing."""
-    match node:
-        case Project(_, relation, reverse, False):
-            return _frequencies(relations[relation], reverse, edges)
-        case Intersect(children) | Unite(children):
-            parts = [_chances(child, relations, edges) for child in children]
+def _chances(
+    formula: Formula, variable: str, relations: dict[str, int], edges: _ByRelation
+) -> np.ndarray | None:
+    """Scores (n_entities,) by a part of the formula; None where it says nothing."""
+    match formula:
+        case Atom(relation, head, tail):
+            ends = [end for term, end in ((head, True), (tail, False)) if term == variable]
+            parts = [_frequencies(relations[relation], end, edges) for end in ends]
+            join = np.multiply
+        case And(inner) | Or(inner):
+            parts = [_chances(part, variable, relations, edges) for part in inner]
             parts = [part for part in parts if part is not None]
-            join = np.multiply if isinstance(node, Intersect) else _either
-            return functools.reduce(join, parts) if parts else None
-    return None
+            join = np.multiply if isinstance(formula, And) else _either
+        case _:
+            return None
+    return functools.reduce(join, parts) if parts else None
 
 
 def _frequencies(relation: int, reverse: bool, edges: _ByRelation) -> np.ndarray:
