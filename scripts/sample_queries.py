@@ -2,6 +2,7 @@
 
 import contextlib
 
+from clqa.join_plans import JoinPlan
 from tqdm import tqdm
 
 import clqa.sampling
@@ -35,7 +36,8 @@ def sample_queries(
         each class; the attempts are then per answer).
     """
     graph = read_graph(path_to_graph)
-    ground = clqa.sampling.sampling_ground(graph, split)
+    with_pairs = any(isinstance(plan(parse(text)), JoinPlan) for text in shapes.values())
+    ground = clqa.sampling.sampling_ground(graph, split, with_pairs)
     batches, report = {}, {}
     for shape, text in shapes.items():
         with placed(f"query set {queries}, shape {shape}"):

@@ -7,6 +7,8 @@ import numpy as np
 from clqa.adjacencies import View
 from clqa.errors import InputError
 from clqa.evaluation import evaluate
+from clqa.join_plans import JoinPlan
+from clqa.joins import join_answers, join_markings
 from clqa.kernels import kernel
 from clqa.plans import Plan
 from clqa.ragged import Ragged
@@ -45,29 +47,53 @@ class SplitAnswers(NamedTuple):
     retracted: Ragged
 
 
-def answer_sets(plan: Plan, view: View, anchors: np.ndarray, relations: np.ndarray) -> Ragged:
+def answer_sets(
+    plan: Plan | JoinPlan,
+    view: View,
+    anchors: np.ndarray,
+    relations: np.ndarray,
+    max_bindings: int | None = None,
+) -> Ragged:
     """Answers on the full graph of a view by exhaustive traversal.
 
     Parameters
     ----------
-    plan : Plan
+    plan : Plan or JoinPlan
     view : View
         For the answers on one graph, `adjacencies.graph_view(graph, splits)`.
     anchors : (n, n_constants) int
     relations : (n, n_relations) int
+    max_bindings : int, optional
+        Partial bindings that may be tried for a query, where it takes joins.
+
+    Returns
+    -------
+    answers : Ragged
+        Entities, or tuples of them where there are several free variables, in the order of the
+        variables' numbers.
+
+    Raises
+    ------
+    InputError
+        If ids are not of this graph, or a query needs more partial bindings.
     """
-    return _collected(plan, view, anchors, relations, _ON_FULL)[0]
+    return _collected(plan, view, anchors, relations, _ON_FULL, max_bindings)[0]
 
 
 def split_answers(
-    plan: Plan, view: View, anchors: np.ndarray, relations: np.ndarray
+    plan: Plan | JoinPlan,
+    view: View,
+    anchors: np.ndarray,
+    relations: np.ndarray,
+    max_bindings: int | None = None,
 ) -> SplitAnswers:
     """Answers on the observed and the full graph of a view in one traversal of both."""
-    return SplitAnswers(*_collected(plan, view, anchors, relations, _EASY_HARD_RETRACTED))
+    selections = _EASY_HARD_RETRACTED
+    return SplitAnswers(*_collected(plan, view, anchors, relations, selections, max_bindings))
 
 
 def missing_links(
-    plan: Plan, view: View, anchors: np.ndarray, relations: np.ndarray, hard: Ragged
+    plan: Plan | JoinPlan, view: View, anchors: np.ndarray, relations: np.ndarray, hard: Ragged
 ) -> np.ndarray:
     """Smallest number of edges outside the observed graph with which each hard answer is found.
 
@@ -81,6 +107,10 @@ def missing_links(
         Aligned with `hard.values`.
     """
     anchors, relations = _checked(plan, view, anchors, relations)
+    if isinstance(plan, JoinPlan):
+        found = join_markings(plan, view, anchors, relations, hard, are_numbers=True)
+        fewest = np.bitwise_count((found & (~found + np.uint64(1))) - np.uint64(1))
+        return np.where(found == 0, FREE_OF_COST, fewest).astype(np.uint8)
     work = scratch(view.n_entities, plan.normal_program)
     values = np.empty(len(hard.values), np.uint8)
     _look_up_batch(view, work, plan.normal_program, anchors, relations, *hard, values, COST)
@@ -142,7 +172,7 @@ def _from_keys(keys: np.ndarray, bound: int, n_rows: int) -> Ragged:
     return Ragged(offsets, (keys % bound).astype(np.int32))
 
 
-def _checked(plan: Plan, view: View, anchors, relations) -> tuple[np.ndarray, np.ndarray]:
+def _checked(plan: Plan | JoinPlan, view: View, anchors, relations) -> tuple[np.ndarray, np.ndarray]:
     """Anchors and relations as the kernels need them; ids outside of the graph are refused."""
     n_relations = len(view.tails.relations) - 1
     found = []
@@ -166,8 +196,10 @@ def as_rows(columns: np.ndarray) -> np.ndarray:
     return np.ascontiguousarray(columns, dtype=np.int32)
 
 
-def _collected(plan, view, anchors, relations, selections) -> list[Ragged]:
+def _collected(plan, view, anchors, relations, selections, max_bindings) -> list[Ragged]:
     anchors, relations = _checked(plan, view, anchors, relations)
+    if isinstance(plan, JoinPlan):
+        return _joined(plan, view, anchors, relations, selections, max_bindings)
     work = scratch(view.n_entities, plan.program)
     n_queries, n_sets = len(anchors), len(selections)
     room = max(_CHUNK, 2 * (view.n_entities + USUAL_BITS))
@@ -192,6 +224,26 @@ def _collected(plan, view, anchors, relations, selections) -> list[Ragged]:
         for kept, buffer, size in zip(chunks, buffers, offsets[:, done] - base, strict=True):
             kept.append(buffer[:size].copy())
     return [Ragged(o, np.concatenate(c)) for o, c in zip(offsets, chunks, strict=True)]
+
+
+def _joined(plan, view, anchors, relations, selections, max_bindings) -> list[Ragged]:
+    """As `_collected`, by joins."""
+    nothing = np.empty((0, plan.arity), np.int32)
+    lengths: list[list[np.ndarray]] = [[np.zeros(1, np.int64)] for _ in selections]
+    chunks: list[list[np.ndarray]] = [[nothing] for _ in selections]
+    for found, values in join_answers(plan, view, anchors, relations, max_bindings):
+        for k, (mask, wanted) in enumerate(selections):
+            chosen = values & mask == wanted
+            before = np.append(0, np.cumsum(chosen))
+            lengths[k].append(np.diff(before[found.offsets]))
+            chunks[k].append(found.values[chosen])
+    return [
+        Ragged(
+            np.cumsum(np.concatenate(sizes)),
+            np.concatenate(rows).reshape((-1, plan.arity) if plan.arity > 1 else -1),
+        )
+        for sizes, rows in zip(lengths, chunks, strict=True)
+    ]
 
 
 @kernel

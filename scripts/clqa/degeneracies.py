@@ -1,5 +1,6 @@
 """Queries that ask less than their shape says: repeated branches, round trips, idle negations."""
 
+import itertools
 from collections.abc import Iterator, Mapping
 
 import numpy as np
@@ -7,7 +8,8 @@ import numpy as np
 from clqa.adjacencies import View
 from clqa.answers import answer_sets
 from clqa.canonical_forms import canonical
-from clqa.formulas import Formula
+from clqa.formulas import Formula, atoms, symbols, variables
+from clqa.join_plans import JoinPlan, without_negated_atoms
 from clqa.plans import Plan, plan
 from clqa.query_sets import Queries
 from clqa.trees import Intersect, Node, Project, Unite, walk
@@ -58,13 +60,36 @@ def makes_round_trip(
         Whether only steps of one chain count; else also those on the two sides of a branching.
     """
     found = np.zeros(len(relations), bool)
-    for node in walk(plan(formula).root):
+    shape = plan(formula)
+    if isinstance(shape, JoinPlan):
+        for one, other, same_side in _neighbours(formula, in_chain):
+            first, second = relations[:, one], relations[:, other]
+            found |= second == (first if same_side else inverse[first])
+        return found
+    for node in walk(shape.root):
         if isinstance(node, Project):
             for before in _steps_before(node.inner, in_chain):
                 first, second = relations[:, before.relation], relations[:, node.relation]
                 undone = first if before.reverse != node.reverse else inverse[first]
                 found |= second == undone
     return found
+
+
+def _neighbours(formula: Formula, in_chain: bool) -> Iterator[tuple[int, int, bool]]:
+    """Columns of two atoms that share a variable, and whether it is the head, or tail, of both.
+
+    In a chain an existential variable has two atoms and no more.
+    """
+    known, relations = list(atoms(formula)), symbols(formula, "r")
+    for name, count in variables(formula).items():
+        if in_chain and (name[0] != "e" or count != 2):
+            continue
+        for one, other in itertools.combinations(known, 2):
+            places = [(one.head, one.tail), (other.head, other.tail)]
+            if all(name in ends for ends in places):
+                same_side = places[0].index(name) == places[1].index(name)
+                columns = (relations.index(atom.relation) for atom in (one, other))
+                yield (*columns, same_side)
 
 
 def _steps_before(node: Node, in_chain: bool) -> Iterator[Project]:
@@ -76,7 +101,11 @@ def _steps_before(node: Node, in_chain: bool) -> Iterator[Project]:
 
 
 def has_idle_negation(
-    steps: Plan, view: View, anchors: np.ndarray, relations: np.ndarray, n_answers: np.ndarray
+    steps: Plan | JoinPlan,
+    view: View,
+    anchors: np.ndarray,
+    relations: np.ndarray,
+    n_answers: np.ndarray,
 ) -> np.ndarray:
     """Whether all answers on the full graph remain without the negated branches, (n,) bool.
 
@@ -85,7 +114,12 @@ def has_idle_negation(
     n_answers : (n,) int
         Answers on the full graph.
     """
-    if np.array_equal(steps.positive_program, steps.normal_program):
+    if isinstance(steps, JoinPlan):
+        without = without_negated_atoms(steps)
+        idle = without is steps
+    else:
+        without = steps._replace(program=steps.positive_program)
+        idle = np.array_equal(steps.positive_program, steps.normal_program)
+    if idle:
         return np.zeros(len(anchors), bool)
-    without = steps._replace(program=steps.positive_program)
     return answer_sets(without, view, anchors, relations).lengths() == n_answers

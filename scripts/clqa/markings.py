@@ -18,6 +18,8 @@ from clqa.answers import as_rows
 from clqa.bits import lowest_one
 from clqa.errors import InputError
 from clqa.formulas import And, Atom, Formula, Not, Or, atoms, negation_normal, to_text
+from clqa.join_plans import JoinPlan
+from clqa.joins import join_markings
 from clqa.kernels import kernel
 from clqa.plans import plan
 from clqa.programs import (
@@ -44,7 +46,7 @@ class MarkingPlan(NamedTuple):
 
     Attributes
     ----------
-    program : (n_steps, 3) int32
+    program : (n_steps, 3) int32, or JoinPlan
         See `clqa.programs`; its relation columns are the places of the atoms in the formula.
     columns : (n_atoms,) int64
         Column of a query's relations that each atom asks for.
@@ -54,7 +56,7 @@ class MarkingPlan(NamedTuple):
         Places of the positive atoms in the formula, in the order of their numbers.
     """
 
-    program: np.ndarray
+    program: np.ndarray | JoinPlan
     columns: np.ndarray
     shifts: np.ndarray
     positive: tuple[int, ...]
@@ -72,7 +74,7 @@ class _Work(NamedTuple):
 
 
 def marking_plan(formula: Formula) -> MarkingPlan:
-    """Compile a formula with one free variable.
+    """Compile a formula.
 
     Raises
     ------
@@ -90,8 +92,9 @@ def marking_plan(formula: Formula) -> MarkingPlan:
         )
     places = np.cumsum(signs) - 1
     shifts = [1 << int(place) if sign else 0 for place, sign in zip(places, signs, strict=True)]
+    shape = plan(numbered)
     return MarkingPlan(
-        program=plan(numbered).normal_program,
+        program=shape if isinstance(shape, JoinPlan) else shape.normal_program,
         columns=np.array([known.index(relation) for relation in relations], np.int64),
         shifts=np.array(shifts, np.uint64),
         positive=tuple(np.flatnonzero(signs).tolist()),
@@ -134,7 +137,7 @@ def marking_families(
     anchors : (n, n_constants) int
     relations : (n, n_relations) int
     wanted : Ragged
-        Entities asked for, such as the hard answers of each query.
+        Entities, or tuples, asked for, such as the hard answers of each query.
 
     Returns
     -------
@@ -142,6 +145,10 @@ def marking_families(
         Bit m is set if some witness has the marking m; bit i of m stands for the positive atom i.
         0 for an entity that is no answer on the full graph.
     """
+    rows = as_rows(anchors), as_rows(relations)
+    if isinstance(shape.program, JoinPlan):
+        asked = as_rows(rows[1][:, shape.columns])
+        return join_markings(shape.program, view, rows[0], asked, wanted, are_numbers=False)
     depth, n = stack_depth(shape.program) + 1, view.n_entities
     work = _Work(
         ids=np.empty((depth, n), np.int32),
@@ -152,7 +159,6 @@ def marking_families(
         mark=np.zeros(n, np.int32),
     )
     found = np.empty(len(wanted.values), np.uint64)
-    rows = as_rows(anchors), as_rows(relations)
     _look_up_batch(view, work, *shape[:3], *rows, wanted.offsets, wanted.values, found)
     return found
 

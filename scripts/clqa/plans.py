@@ -1,6 +1,6 @@
 """Plans: a formula with one free variable as a tree of set operators, and as kernel programs.
 
-The plan follows the formula as it is written, with no rewriting into a normal form, so that every
+What is no such tree is planned as joins (`clqa.join_plans`). The plan follows the formula as it is written, with no rewriting into a normal form, so that every
 algebra of truth values can be evaluated on it. Each existential variable is eliminated by one
 projection; a formula whose variables form a cycle or share several atoms is not a tree of sets.
 """
@@ -25,6 +25,7 @@ from clqa.formulas import (
     to_text,
     variables,
 )
+from clqa.join_plans import JoinPlan, join_plan
 from clqa.programs import program
 from clqa.trees import (
     Anchor,
@@ -74,8 +75,22 @@ class _Columns(NamedTuple):
 
 
 @functools.lru_cache(maxsize=4096)
-def plan(formula: Formula) -> Plan:
-    """Compile a formula with one free variable.
+def plan(formula: Formula) -> Plan | JoinPlan:
+    """Compile a formula: as a tree of set operators if it is one, else as joins.
+
+    Raises
+    ------
+    InputError
+        If it is neither; the message says why it cannot be planned as joins.
+    """
+    try:
+        return tree_plan(formula)
+    except InputError:
+        return join_plan(formula)
+
+
+def tree_plan(formula: Formula) -> Plan:
+    """Compile a formula with one free variable as a tree of set operators.
 
     Raises
     ------

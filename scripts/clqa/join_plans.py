@@ -1,0 +1,177 @@
+"""Join plans: formulas whose answers are no tree of sets, as lists of atoms for `clqa.joins`.
+
+A formula is brought into disjunctive normal form. Each of its conjunctions is a graph of variables
+and constants with an edge for each atom; it may have several free variables, cycles and parallel
+edges. Negation stands before atoms only. The order in which variables are bound is chosen query by
+query, by the sizes of their domains.
+"""
+
+import itertools
+import re
+from typing import NamedTuple
+
+import numpy as np
+
+from clqa.errors import InputError
+from clqa.formulas import And, Atom, Formula, Not, Or, negation_normal, symbols, to_text
+
+# Columns of an atom: terms (variables are numbered, free ones first; the constant in column c is
+# -1 - c), the column of its relation, whether it is negated, and its number among the positive
+# atoms of the formula as they stand in it, -1 for negated ones.
+HEAD, TAIL, RELATION, NEGATED, PLACE = range(5)
+_MOST_ATOMS, _MOST_ALTERNATIVES = 63, 64
+
+
+class JoinPlan(NamedTuple):
+    """How a formula is evaluated by joins.
+
+    Attributes
+    ----------
+    n_constants, n_relations : int
+    arity : int
+        Number of free variables.
+    n_variables : int
+        Most variables of a conjunction.
+    atoms : (n_atoms, 5) int32
+        Atoms of all conjunctions, one conjunction after another.
+    starts : (n_conjunctions + 1,) int64
+        First atom of each conjunction.
+    most_links : int
+        Positive atoms of the longest conjunction: no answer needs more missing links.
+    """
+
+    n_constants: int
+    n_relations: int
+    arity: int
+    n_variables: int
+    atoms: np.ndarray
+    starts: np.ndarray
+    most_links: int
+
+
+class _Literal(NamedTuple):
+    place: int
+    atom: Atom
+    negated: bool
+
+
+def join_plan(formula: Formula) -> JoinPlan:
+    """Compile a formula with any number of free variables.
+
+    Raises
+    ------
+    InputError
+        If a variable occurs only under negation, an alternative lacks a free variable or falls
+        apart, a constant stands in two atoms, or there is anything else that is no such formula.
+    """
+    free = sorted(symbols(formula, "f"), key=lambda name: int(name[1:] or 0))
+    if not free:
+        raise _unfit(formula, None, "has no free variable")
+    numbers = itertools.count()
+    conjunctions = _alternatives(negation_normal(formula), formula, numbers)
+    literals = dict.fromkeys(literal for part in conjunctions for literal in part)
+    _check_constants(formula, literals)
+    places = dict(zip(sorted(x.place for x in literals if not x.negated), itertools.count()))
+    columns = {
+        name: column for kind in "sr" for column, name in enumerate(symbols(formula, kind))
+    }
+    rows: list[tuple[int, ...]] = []
+    starts, n_variables = [0], 0
+    for conjunction in conjunctions:
+        _check_conjunction(formula, conjunction, free)
+        bound = [name for literal in conjunction for name in _variables(literal.atom)]
+        terms = {name: number for number, name in enumerate(dict.fromkeys([*free, *bound]))}
+        n_variables = max(n_variables, len(terms))
+        for place, atom, negated in conjunction:
+            ends = (terms.get(x, -1 - columns.get(x, 0)) for x in (atom.head, atom.tail))
+            rows.append((*ends, columns[atom.relation], int(negated), places.get(place, -1)))
+        starts.append(len(rows))
+    atoms = np.array(rows, np.int32).reshape(-1, 5)
+    positive = [int((atoms[a:b, NEGATED] == 0).sum()) for a, b in itertools.pairwise(starts)]
+    return JoinPlan(
+        n_constants=len(symbols(formula, "s")),
+        n_relations=len(symbols(formula, "r")),
+        arity=len(free),
+        n_variables=n_variables,
+        atoms=atoms,
+        starts=np.array(starts, np.int64),
+        most_links=max(positive),
+    )
+
+
+def without_negated_atoms(plan: JoinPlan) -> JoinPlan:
+    """The plan with its negated atoms left out."""
+    kept = plan.atoms[:, NEGATED] == 0
+    before = np.append(0, np.cumsum(kept))
+    return plan._replace(atoms=plan.atoms[kept], starts=before[plan.starts])
+
+
+def _alternatives(part: Formula, whole: Formula, numbers) -> list[tuple[_Literal, ...]]:
+    """The conjunctions of a negation normal form; atoms are numbered from left to right."""
+    match part:
+        case Atom():
+            return [(_Literal(next(numbers), part, False),)]
+        case Not(Atom() as inner):
+            return [(_Literal(next(numbers), inner, True),)]
+        case Or(parts):
+            return [found for p in parts for found in _alternatives(p, whole, numbers)]
+        case And(parts):
+            choices = [_alternatives(p, whole, numbers) for p in parts]
+            if np.prod([float(len(choice)) for choice in choices]) > _MOST_ALTERNATIVES:
+                raise _unfit(whole, None, f"has more than {_MOST_ALTERNATIVES} alternatives")
+            return [tuple(itertools.chain(*chosen)) for chosen in itertools.product(*choices)]
+    raise _unfit(whole, part, "negates an existential variable together with the rest")
+
+
+def _variables(atom: Atom) -> list[str]:
+    return [x for x in (atom.head, atom.tail) if isinstance(x, str) and x[0] in "ef"]
+
+
+def _unfit(formula: Formula, place: Formula | str | None, why: str) -> InputError:
+    """The error about a part or a symbol of a formula, at the column where it first stands."""
+    text = to_text(formula)
+    found = None
+    if place is not None:
+        name = place if isinstance(place, str) else to_text(place)
+        found = re.search(rf"(?<!\w){re.escape(name)}(?!\w)", text)
+    column = f", column {found.start() + 1}" if found else ""
+    return InputError(f"formula '{text}'{column}: {why}; it cannot be planned as joins")
+
+
+def _check_constants(formula: Formula, literals) -> None:
+    used: dict[str, int] = {}
+    for _, atom, _ in literals:
+        for symbol in (atom.relation, atom.head, atom.tail):
+            if isinstance(symbol, int):
+                raise InputError(
+                    f"grounded id {symbol} in a formula: a plan needs symbols (s1, r1, ...)"
+                )
+        ends = _variables(atom)
+        if not ends:
+            raise _unfit(formula, atom, "an atom says nothing of a variable")
+        if len(ends) == 2 and ends[0] == ends[1]:
+            raise _unfit(formula, atom, f"a loop from {ends[0]} to itself")
+        for name in {atom.head, atom.tail} - set(ends):
+            used[name] = used.get(name, 0) + 1
+            if used[name] > 1:
+                raise _unfit(formula, name, f"the constant {name} is used twice; give each its own")
+
+
+def _check_conjunction(formula: Formula, conjunction, free: list[str]) -> None:
+    if len(conjunction) > _MOST_ATOMS:
+        raise _unfit(formula, None, f"has more than {_MOST_ATOMS} atoms")
+    positive = {name for x in conjunction if not x.negated for name in _variables(x.atom)}
+    every = dict.fromkeys(name for x in conjunction for name in _variables(x.atom))
+    for name in [*every, *free]:
+        if name not in every:
+            raise _unfit(formula, name, f"an alternative says nothing of {name}")
+        if name not in positive:
+            raise _unfit(formula, name, f"{name} occurs only under negation")
+    reached, added = {free[0]}, True
+    while added:
+        linked = [set(_variables(x.atom)) for x in conjunction]
+        new = set().union(*(ends for ends in linked if ends & reached)) - reached
+        reached, added = reached | new, bool(new)
+    for name in every:
+        if name not in reached:
+            raise _unfit(formula, name, f"nothing links {name} to {free[0]}")
