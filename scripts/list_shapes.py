@@ -35,6 +35,7 @@ from clqa.plans import plan
 from clqa.released_graphs import released_graphs
 
 MODES = ("complete", "efok-released", "efo-1")
+NEEDED = ("free", "constants", "edges", "nodes", "distance")
 WORDS = {
     "free": "free variables",
     "existentials": "existential variables",
@@ -155,8 +156,8 @@ def main(arguments: list[str] | None = None) -> int:
     given = {name: value for name, value in given.items() if value is not None}
     if given and options.enumerate != "complete":
         parser.error(f"--{next(iter(given))} goes with --enumerate complete")
-    if any(value < 0 for value in given.values()):
-        parser.error("a limit is a whole number from 0 on")
+    if any(value < (name in NEEDED) for name, value in given.items()):
+        parser.error(f"limits are whole numbers from 0 on, of {', '.join(NEEDED)} from 1 on")
     try:
         limits = PUBLISHED._replace(**given)
         asked = options.enumerate

@@ -2,7 +2,6 @@
 
 import contextlib
 
-from clqa.join_plans import JoinPlan
 from tqdm import tqdm
 
 import clqa.sampling
@@ -11,6 +10,7 @@ from clqa.errors import placed
 from clqa.files import write_json
 from clqa.formulas import parse
 from clqa.graphs import read_graph
+from clqa.join_plans import JoinPlan
 from clqa.judgements import Rules
 from clqa.logs import log_to
 from clqa.plans import plan

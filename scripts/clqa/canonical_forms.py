@@ -38,7 +38,10 @@ def canonical(formula: Formula) -> tuple[str, np.ndarray]:
     best, orders = None, {}
     colours = _colours(formula)
     if _n_orders(formula, colours) > _MANY_ORDERS:
-        raise InputError(f"formula '{to_text(formula)[:80]}': too many like branches to order them")
+        raise InputError(
+            f"formula '{to_text(formula)[:80]}…': its like branches have more than {_MANY_ORDERS} "
+            "orders; at most 8 are allowed in one intersection or union"
+        )
     for ordered in _orders(formula, colours):
         sequence = symbols(ordered, "s") + symbols(ordered, "r")
         text = to_text(renamed(ordered, _fresh_names(ordered)))

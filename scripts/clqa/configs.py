@@ -5,7 +5,6 @@ Whatever is wrong is told in one line: the file, the key, what was expected, wha
 
 import copy
 import difflib
-import fnmatch
 import math
 import os
 import re
@@ -111,15 +110,20 @@ def validated(content: dict, schema: dict, source: str) -> dict:
         raise InputError(f"{source}: nested too deeply, or a part that holds itself") from None
 
 
-def _unusable(value: object, path: str = "") -> Iterator[tuple[str, str]]:
+def _unusable(value: object, path: str = "", seen: set | None = None) -> Iterator[tuple[str, str]]:
     """Places of values that no key may have, since no result file can hold them, and why."""
+    seen = set() if seen is None else seen
+    if isinstance(value, dict | list):
+        if id(value) in seen:  # an alias, which may stand for very many values
+            return
+        seen.add(id(value))
     match value:
         case dict():
             for key, item in value.items():
-                yield from _unusable(item, f"{path}.{key}")
+                yield from _unusable(item, f"{path}.{key}", seen)
         case list():
             for place, item in enumerate(value):
-                yield from _unusable(item, f"{path}[{place}]")
+                yield from _unusable(item, f"{path}[{place}]", seen)
         case None | bool():
             pass
         case int():
@@ -200,7 +204,8 @@ def matching(names: Iterable[str], known: Iterable[str]) -> list[str]:
     """The names, where one with `*` stands for all known names of that form; each of them once."""
     known, found = list(known), []
     for name in names:
-        found += (fnmatch.filter(known, name) if "*" in name else []) or [name]
+        form = re.compile(".*".join(map(re.escape, name.split("*"))))
+        found += (list(filter(form.fullmatch, known)) if "*" in name else []) or [name]
     return list(dict.fromkeys(found))
 
 

@@ -1,10 +1,11 @@
 """Walks that ground a graph of variables and constants: a homomorphism into the full graph.
 
 Where the variables of a shape form a cycle or have parallel atoms, a walk along the edges would
-close it by luck alone. Here a node is drawn among those that have edges to all nodes which are drawn
-before and linked to it, as many as there are parallel atoms, and only then relations, all of them
-different, among those of each pair. This is how EFOk-CQA grounds its queries (Yin et al., 2023),
-without its retries. Negated atoms are drawn like others, so that they have something to take away.
+close it by luck alone. Here a node is drawn among those that have edges to all nodes which are
+drawn before and linked to it, as many as there are parallel atoms, and only then relations, all of
+them different, among those of each pair. This is how EFOk-CQA grounds its queries (Yin et al.,
+2023), without its retries. Negated atoms are drawn like others, so that they have something to take
+away.
 """
 
 from typing import NamedTuple

@@ -72,9 +72,7 @@ def join_plan(formula: Formula) -> JoinPlan:
     literals = dict.fromkeys(literal for part in conjunctions for literal in part)
     _check_constants(formula, literals)
     places = dict(zip(sorted(x.place for x in literals if not x.negated), itertools.count()))
-    columns = {
-        name: column for kind in "sr" for column, name in enumerate(symbols(formula, kind))
-    }
+    columns = {name: column for kind in "sr" for column, name in enumerate(symbols(formula, kind))}
     rows: list[tuple[int, ...]] = []
     starts, n_variables = [0], 0
     for conjunction in conjunctions:

@@ -387,9 +387,9 @@ def _out_of_reach(view, desk, query, n_variables, mode):
     for _ in range(n_variables):
         for a in range(len(query.atoms)):
             head, tail = query.atoms[a, HEAD], query.atoms[a, TAIL]
-            if query.atoms[a, NEGATED] == 0 and head >= 0 and tail >= 0:
-                if reached[head] or reached[tail]:
-                    reached[head] = reached[tail] = True
+            is_link = query.atoms[a, NEGATED] == 0 and head >= 0 and tail >= 0
+            if is_link and (reached[head] or reached[tail]):
+                reached[head] = reached[tail] = True
     best, fewest, place = np.int64(-1), NO_CAP, -1
     for a in range(len(query.atoms)):
         if query.atoms[a, NEGATED] or desk.done[a]:
@@ -425,9 +425,9 @@ def _grow(view, desk, source, target, query, arity, n_variables, mode, limit, tr
     """Join the domains, from the smallest one on."""
     start = np.int64(-1)
     for v in range(n_variables):
-        if desk.sizes[v] >= 0 and not desk.gone[v]:
-            if start < 0 or desk.sizes[v] < desk.sizes[start]:
-                start = v
+        is_open = desk.sizes[v] >= 0 and not desk.gone[v]
+        if is_open and (start < 0 or desk.sizes[v] < desk.sizes[start]):
+            start = v
     source, n = _take_factor(desk, source, start)
     while n > 0 and tried <= limit:
         v = _next(view, desk, query, arity, n_variables)

@@ -1,8 +1,9 @@
 """Plans: a formula with one free variable as a tree of set operators, and as kernel programs.
 
-What is no such tree is planned as joins (`clqa.join_plans`). The plan follows the formula as it is written, with no rewriting into a normal form, so that every
-algebra of truth values can be evaluated on it. Each existential variable is eliminated by one
-projection; a formula whose variables form a cycle or share several atoms is not a tree of sets.
+What is no such tree is planned as joins (`clqa.join_plans`). The plan follows the formula as it is
+written, with no rewriting into a normal form, so that every algebra of truth values can be
+evaluated on it. Each existential variable is eliminated by one projection; a formula whose
+variables form a cycle or share several atoms is not a tree of sets.
 """
 
 import functools
@@ -19,6 +20,7 @@ from clqa.formulas import (
     Not,
     Or,
     free_in,
+    has_negation,
     joined,
     negation_normal,
     symbols,
@@ -277,13 +279,16 @@ def groups(formula: Formula) -> tuple[str, ...]:
 
     `EPFO` (no negation) or `negation`; `union` and `intersection` (such an operator occurs);
     `chain` (projections only); `conjunctive` (neither union nor negation).
+    A shape that is no tree of sets is an intersection.
     """
     normal = negation_normal(formula)
-    free = symbols(formula, "f")[0]
-    nodes = list(walk(_solve(normal, free, _columns(normal))))
-    negation = any(is_negated(node) for node in nodes)
-    union = any(isinstance(node, Unite) for node in nodes)
-    intersection = any(isinstance(node, Intersect) for node in nodes)
+    if isinstance(plan(formula), JoinPlan):
+        negation, union, intersection = has_negation(formula), "|" in to_text(normal), True
+    else:
+        nodes = list(walk(_solve(normal, symbols(formula, "f")[0], _columns(normal))))
+        negation = any(is_negated(node) for node in nodes)
+        union = any(isinstance(node, Unite) for node in nodes)
+        intersection = any(isinstance(node, Intersect) for node in nodes)
     chain = not (negation or union or intersection)
     holds = (not negation, negation, chain, intersection, union, not (negation or union))
     return tuple(name for name, held in zip(GROUP_NAMES, holds, strict=True) if held)

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
+from clqa.canonical_forms import canonical
 from clqa.competitions import RAW, WITH_TEST, competitions
 from clqa.configs import Catalogue, matching, read_catalogue, read_yaml, unknown_name, validated
 from clqa.errors import InputError, placed
@@ -202,7 +203,9 @@ def read_run(config: dict, files: Iterable[str], folder: str, methods: Mapping[s
         with placed(catalogues["shapes"].place(shape)):
             if shape in GROUP_NAMES:
                 raise InputError(f"'{shape}' is the name of a group of shapes; choose another")
-            plan(parse(catalogues["shapes"].entries[shape]))
+            formula = parse(catalogues["shapes"].entries[shape])
+            plan(formula)
+            canonical(formula)
     for entry in catalogues["query_sets"].entries.values():
         entry.setdefault("seed", settings["seed"])
     return Run(
