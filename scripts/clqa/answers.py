@@ -172,7 +172,9 @@ def _from_keys(keys: np.ndarray, bound: int, n_rows: int) -> Ragged:
     return Ragged(offsets, (keys % bound).astype(np.int32))
 
 
-def _checked(plan: Plan | JoinPlan, view: View, anchors, relations) -> tuple[np.ndarray, np.ndarray]:
+def _checked(
+    plan: Plan | JoinPlan, view: View, anchors, relations
+) -> tuple[np.ndarray, np.ndarray]:
     """Anchors and relations as the kernels need them; ids outside of the graph are refused."""
     n_relations = len(view.tails.relations) - 1
     found = []

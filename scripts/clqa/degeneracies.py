@@ -1,5 +1,6 @@
 """Queries that ask less than their shape says: repeated branches, round trips, idle negations."""
 
+import itertools
 from collections.abc import Iterator, Mapping
 
 import numpy as np
@@ -8,7 +9,8 @@ from clqa.adjacencies import View
 from clqa.answers import answer_sets
 from clqa.canonical_forms import canonical
 from clqa.formulas import Formula
-from clqa.plans import Plan, plan
+from clqa.join_plans import HEAD, RELATION, TAIL, JoinPlan
+from clqa.plans import Plan, has_negation, plan, without_negations
 from clqa.query_sets import Queries
 from clqa.trees import Intersect, Node, Project, Unite, walk
 
@@ -58,13 +60,33 @@ def makes_round_trip(
         Whether only steps of one chain count; else also those on the two sides of a branching.
     """
     found = np.zeros(len(relations), bool)
-    for node in walk(plan(formula).root):
-        if isinstance(node, Project):
-            for before in _steps_before(node.inner, in_chain):
-                first, second = relations[:, before.relation], relations[:, node.relation]
-                undone = first if before.reverse != node.reverse else inverse[first]
-                found |= second == undone
+    for before, after, turned in set(_steps_on_end(plan(formula), in_chain)):
+        first, second = relations[:, before], relations[:, after]
+        found |= second == (first if turned else inverse[first])
     return found
+
+
+def _steps_on_end(shape: Plan | JoinPlan, in_chain: bool) -> Iterator[tuple[int, int, bool]]:
+    """Columns of two relations that are walked one after the other, and whether both are walked
+    towards, or both away from, where they meet."""
+    if isinstance(shape, Plan):
+        for node in walk(shape.root):
+            if isinstance(node, Project):
+                for before in _steps_before(node.inner, in_chain):
+                    yield before.relation, node.relation, before.reverse != node.reverse
+        return
+    for first, last in itertools.pairwise(shape.starts):
+        links = shape.atoms[first:last]
+        for variable in range(shape.arity, shape.n_variables):
+            meeting = [row for row in links if variable in row[: TAIL + 1]]
+            if in_chain and len(meeting) > 2:
+                continue
+            for one, other in itertools.combinations(meeting, 2):
+                yield (
+                    int(one[RELATION]),
+                    int(other[RELATION]),
+                    (one[HEAD] == variable) == (other[HEAD] == variable),
+                )
 
 
 def _steps_before(node: Node, in_chain: bool) -> Iterator[Project]:
@@ -76,7 +98,11 @@ def _steps_before(node: Node, in_chain: bool) -> Iterator[Project]:
 
 
 def has_idle_negation(
-    steps: Plan, view: View, anchors: np.ndarray, relations: np.ndarray, n_answers: np.ndarray
+    steps: Plan | JoinPlan,
+    view: View,
+    anchors: np.ndarray,
+    relations: np.ndarray,
+    n_answers: np.ndarray,
 ) -> np.ndarray:
     """Whether all answers on the full graph remain without the negated branches, (n,) bool.
 
@@ -85,7 +111,7 @@ def has_idle_negation(
     n_answers : (n,) int
         Answers on the full graph.
     """
-    if np.array_equal(steps.positive_program, steps.normal_program):
+    if not has_negation(steps):
         return np.zeros(len(anchors), bool)
-    without = steps._replace(program=steps.positive_program)
-    return answer_sets(without, view, anchors, relations).lengths() == n_answers
+    found = answer_sets(without_negations(steps), view, anchors, relations)
+    return found.lengths() == n_answers

@@ -39,6 +39,7 @@ from clqa.judgements import (
     negation_rule,
     plan_judge,
 )
+from clqa.join_plans import JoinPlan
 from clqa.kernels import kernel
 from clqa.plans import Plan, plan
 from clqa.randomness import seek, stream_key
@@ -257,7 +258,10 @@ def reasons(state: Accepted) -> dict[str, int]:
 
 def is_one_atom(formula: Formula) -> bool:
     """Whether a shape is one atom that starts at a constant, so that its queries can be listed."""
-    root = plan(formula).root
+    shape = plan(formula)
+    if isinstance(shape, JoinPlan):
+        return False
+    root = shape.root
     return isinstance(root, Project) and isinstance(root.inner, Anchor) and not root.negated
 
 
