@@ -217,17 +217,17 @@ def test_every_abstract_graph_has_a_plan():
     [
         ("r1(s1,f1)&!r2(f1,f2)", "column 18: f2 occurs only under negation"),
         ("r1(s1,f1)&r2(s2,f2)", "column 17: nothing links f2 to f1"),
-        ("r1(s1,f1)&r2(s1,f2)&r3(f1,f2)", "column 4: the constant s1 is used twice"),
+        ("r1(s1,f1)&r2(s1,f2)&r3(f1,f2)", "column 14: the constant s1 is used twice"),
         ("r1(s1,s2)&r2(f1,f2)&r3(s3,f1)", "column 1: an atom says nothing of a variable"),
         ("r1(s1,f1)&r2(f1,f2)&r3(f1,f1)", "column 21: a loop from f1 to itself"),
-        ("r1(s1,f1)&r2(f1,f2)|r3(s2,f1)", "column 18: an alternative says nothing of f2"),
+        ("r1(s1,f1)&r2(f1,f2)|r3(s2,f1)", "column 17: an alternative says nothing of f2"),
         ("r1(s1,f1)&r2(f1,f2)&!(r3(f1,e1)&r4(e1,f2))", "negates an existential variable"),
         ("r1(s1,e1)&r2(e1,e2)", "has no free variable"),
         ("r1(7,f1)&r2(f1,f2)", "grounded id 7"),
     ],
 )
 def test_what_cannot_be_planned_is_refused_at_its_place(text, words):
-    with pytest.raises(InputError, match=words or "one") as caught:
+    with pytest.raises(InputError, match=words) as caught:
         plan(parse(text))
     assert "\n" not in str(caught.value)
     assert text in str(caught.value) or "grounded" in words
@@ -237,7 +237,7 @@ def test_a_query_above_the_cap_is_named_and_never_truncated():
     edges_ = [[0, 0, t] for t in range(1, 30)] + [[t, 0, 30] for t in range(1, 30)]
     view = graph_view(graph_of(31, 1, train=edges_), ("train",))
     steps, rows = plan(parse("r1(s1,f1)&r2(f1,f2)")), ([[1], [0]], [[0, 0], [0, 0]])
-    with pytest.raises(InputError, match=r"query 1: 58 partial bindings .* at most 57"):
+    with pytest.raises(InputError, match="query 1: 58 partial bindings .* at most 57"):
         answer_sets(steps, view, *rows, max_bindings=57)
     assert answer_sets(steps, view, *rows, max_bindings=58).lengths().tolist() == [0, 29]
 

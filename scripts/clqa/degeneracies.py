@@ -8,9 +8,9 @@ import numpy as np
 from clqa.adjacencies import View
 from clqa.answers import answer_sets
 from clqa.canonical_forms import canonical
-from clqa.formulas import Formula, atoms, symbols, variables
-from clqa.join_plans import JoinPlan, without_negated_atoms
-from clqa.plans import Plan, plan
+from clqa.formulas import Formula
+from clqa.join_plans import HEAD, RELATION, TAIL, JoinPlan
+from clqa.plans import Plan, has_negation, plan, without_negations
 from clqa.query_sets import Queries
 from clqa.trees import Intersect, Node, Project, Unite, walk
 
@@ -60,36 +60,33 @@ def makes_round_trip(
         Whether only steps of one chain count; else also those on the two sides of a branching.
     """
     found = np.zeros(len(relations), bool)
-    shape = plan(formula)
-    if isinstance(shape, JoinPlan):
-        for one, other, same_side in _neighbours(formula, in_chain):
-            first, second = relations[:, one], relations[:, other]
-            found |= second == (first if same_side else inverse[first])
-        return found
-    for node in walk(shape.root):
-        if isinstance(node, Project):
-            for before in _steps_before(node.inner, in_chain):
-                first, second = relations[:, before.relation], relations[:, node.relation]
-                undone = first if before.reverse != node.reverse else inverse[first]
-                found |= second == undone
+    for before, after, turned in set(_steps_on_end(plan(formula), in_chain)):
+        first, second = relations[:, before], relations[:, after]
+        found |= second == (first if turned else inverse[first])
     return found
 
 
-def _neighbours(formula: Formula, in_chain: bool) -> Iterator[tuple[int, int, bool]]:
-    """Columns of two atoms that share a variable, and whether it is the head, or tail, of both.
-
-    In a chain an existential variable has two atoms and no more.
-    """
-    known, relations = list(atoms(formula)), symbols(formula, "r")
-    for name, count in variables(formula).items():
-        if in_chain and (name[0] != "e" or count != 2):
-            continue
-        for one, other in itertools.combinations(known, 2):
-            places = [(one.head, one.tail), (other.head, other.tail)]
-            if all(name in ends for ends in places):
-                same_side = places[0].index(name) == places[1].index(name)
-                columns = (relations.index(atom.relation) for atom in (one, other))
-                yield (*columns, same_side)
+def _steps_on_end(shape: Plan | JoinPlan, in_chain: bool) -> Iterator[tuple[int, int, bool]]:
+    """Columns of two relations that are walked one after the other, and whether both are walked
+    towards, or both away from, where they meet."""
+    if isinstance(shape, Plan):
+        for node in walk(shape.root):
+            if isinstance(node, Project):
+                for before in _steps_before(node.inner, in_chain):
+                    yield before.relation, node.relation, before.reverse != node.reverse
+        return
+    for first, last in itertools.pairwise(shape.starts):
+        links = shape.atoms[first:last]
+        for variable in range(shape.arity, shape.n_variables):
+            meeting = [row for row in links if variable in row[: TAIL + 1]]
+            if in_chain and len(meeting) > 2:
+                continue
+            for one, other in itertools.combinations(meeting, 2):
+                yield (
+                    int(one[RELATION]),
+                    int(other[RELATION]),
+                    (one[HEAD] == variable) == (other[HEAD] == variable),
+                )
 
 
 def _steps_before(node: Node, in_chain: bool) -> Iterator[Project]:
@@ -114,12 +111,7 @@ def has_idle_negation(
     n_answers : (n,) int
         Answers on the full graph.
     """
-    if isinstance(steps, JoinPlan):
-        without = without_negated_atoms(steps)
-        idle = without is steps
-    else:
-        without = steps._replace(program=steps.positive_program)
-        idle = np.array_equal(steps.positive_program, steps.normal_program)
-    if idle:
+    if not has_negation(steps):
         return np.zeros(len(anchors), bool)
-    return answer_sets(without, view, anchors, relations).lengths() == n_answers
+    found = answer_sets(without_negations(steps), view, anchors, relations)
+    return found.lengths() == n_answers

@@ -260,6 +260,6 @@ def free_in(part: Formula, whole: Formula, free: frozenset[str]) -> frozenset[st
     return frozenset(name for name in own if name in free or own[name] < all_[name])
 
 
-def has_negation(formula: Formula) -> bool:
+def is_negative(formula: Formula) -> bool:
     """Whether a negation is left in the negation normal form."""
     return "!" in to_text(negation_normal(formula))

@@ -17,8 +17,9 @@ from clqa.degeneracies import makes_round_trip, repeats_branches
 from clqa.errors import InputError
 from clqa.formulas import Formula, to_text
 from clqa.graph_walks import Pairs, draw_groundings, plan_graph_walk
-from clqa.join_plans import JoinPlan, without_negated_atoms
+from clqa.join_plans import JoinPlan
 from clqa.judgements import REASONS, Rules, cap
+from clqa.plans import has_negation, without_negations
 from clqa.query_sets import canonical_groundings
 from clqa.randomness import stream_key
 from clqa.walks import GROUNDED
@@ -77,7 +78,7 @@ def sample_graphs(
     text, orders = canonical(formula)
     most = None if rules.max_hard is None else rules.max_hard * shape.arity
     rules = rules._replace(max_hard=most)
-    trial = _Trial(formula, shape, view, inverse, rules, _has_negated(shape), orders)
+    trial = _Trial(formula, shape, view, inverse, rules, has_negation(shape), orders)
     walk, key = plan_graph_walk(formula, pairs), stream_key(*stream, text)
     rejections = dict.fromkeys(REASONS, 0)
     known: set[bytes] = set()
@@ -180,7 +181,7 @@ def _seen_in_answers(trial: _Trial, anchors, relations) -> list[str | None]:
         np.logical_or.at(few, np.repeat(np.arange(len(anchors)), hard), fewest < rules.min_links)
         masks["too_few_links"] = few
     if trial.changes and rules.negation == "must_change" and open_.any():
-        plain = without_negated_atoms(trial.shape)
+        plain = without_negations(trial.shape)
         same = np.zeros(len(anchors), bool)
         without = answer_sets(plain, trial.view, anchors[open_], relations[open_])
         same[open_] = without.lengths() == n_full[open_]

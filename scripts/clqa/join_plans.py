@@ -125,14 +125,14 @@ def _variables(atom: Atom) -> list[str]:
     return [x for x in (atom.head, atom.tail) if isinstance(x, str) and x[0] in "ef"]
 
 
-def _unfit(formula: Formula, place: Formula | str | None, why: str) -> InputError:
-    """The error about a part or a symbol of a formula, at the column where it first stands."""
+def _unfit(formula: Formula, place: Formula | str | None, why: str, which: int = 0) -> InputError:
+    """The error about a part or a symbol of a formula, at one of the columns where it stands."""
     text = to_text(formula)
-    found = None
+    column = ""
     if place is not None:
         name = place if isinstance(place, str) else to_text(place)
-        found = re.search(rf"(?<!\w){re.escape(name)}(?!\w)", text)
-    column = f", column {found.start() + 1}" if found else ""
+        found = list(re.finditer(rf"(?<!\w){re.escape(name)}(?!\w)", text))
+        column = f", column {found[which].start() + 1}" if found else ""
     return InputError(f"formula '{text}'{column}: {why}; it cannot be planned as joins")
 
 
@@ -152,7 +152,7 @@ def _check_constants(formula: Formula, literals) -> None:
         for name in {atom.head, atom.tail} - set(ends):
             used[name] = used.get(name, 0) + 1
             if used[name] > 1:
-                raise _unfit(formula, name, f"the constant {name} is used twice; give each its own")
+                raise _unfit(formula, name, f"the constant {name} is used twice", which=1)
 
 
 def _check_conjunction(formula: Formula, conjunction, free: list[str]) -> None:

@@ -8,9 +8,9 @@ from clqa.adjacencies import View
 from clqa.errors import InputError
 from clqa.evaluation import evaluate
 from clqa.formulas import Formula, to_text
+from clqa.join_plans import JoinPlan
 from clqa.kernels import kernel
-from clqa.plans import Plan
-from clqa.programs import COMPLEMENT, PROJECT_NEGATED
+from clqa.plans import Plan, has_negation
 from clqa.randomness import mixed
 from clqa.sets import BOOLEAN, COST, FREE_OF_COST, collect, look_up, tally
 from clqa.walks import DRAWS, GROUNDED, INVERSE_UNDO, NO_HARD, NOTHING_RETRACTED
@@ -144,10 +144,9 @@ class Accepted(NamedTuple):
     latest: np.ndarray
 
 
-def negation_rule(shape: Plan, rules: Rules) -> str:
+def negation_rule(shape: Plan | JoinPlan, rules: Rules) -> str:
     """What negation must do in a shape: anything where it has none."""
-    has_negation = np.isin(shape.normal_program[:, 0], (COMPLEMENT, PROJECT_NEGATED)).any()
-    return rules.negation if has_negation else "any"
+    return rules.negation if has_negation(shape) else "any"
 
 
 def plan_judge(both: View, shape: Plan, rules: Rules, orders: np.ndarray) -> Judge:

@@ -19,16 +19,16 @@ from clqa.formulas import (
     Formula,
     Not,
     Or,
+    atoms,
     free_in,
-    has_negation,
     joined,
     negation_normal,
     symbols,
     to_text,
     variables,
 )
-from clqa.join_plans import JoinPlan, join_plan
-from clqa.programs import program
+from clqa.join_plans import NEGATED, JoinPlan, join_plan, without_negated_atoms
+from clqa.programs import COMPLEMENT, PROJECT_NEGATED, program
 from clqa.trees import (
     Anchor,
     Complement,
@@ -279,16 +279,44 @@ def groups(formula: Formula) -> tuple[str, ...]:
 
     `EPFO` (no negation) or `negation`; `union` and `intersection` (such an operator occurs);
     `chain` (projections only); `conjunctive` (neither union nor negation).
-    A shape that is no tree of sets is an intersection.
     """
     normal = negation_normal(formula)
-    if isinstance(plan(formula), JoinPlan):
-        negation, union, intersection = has_negation(formula), "|" in to_text(normal), True
+    parts = list(_parts(normal))
+    negation = any(isinstance(part, Not) for part in parts)
+    union = any(isinstance(part, Or) for part in parts)
+    shape = plan(normal)
+    if isinstance(shape, Plan):
+        intersection = any(isinstance(node, Intersect) for node in walk(shape.root))
     else:
-        nodes = list(walk(_solve(normal, symbols(formula, "f")[0], _columns(normal))))
-        negation = any(is_negated(node) for node in nodes)
-        union = any(isinstance(node, Unite) for node in nodes)
-        intersection = any(isinstance(node, Intersect) for node in nodes)
+        # A chain of atoms that keeps a variable on the way intersects nothing.
+        ends = variables(normal)
+        intersection = shape.n_constants + len(ends) != len(list(atoms(normal))) + 1 or any(
+            count > 2 for count in ends.values()
+        )
     chain = not (negation or union or intersection)
     holds = (not negation, negation, chain, intersection, union, not (negation or union))
     return tuple(name for name, held in zip(GROUP_NAMES, holds, strict=True) if held)
+
+
+def _parts(formula: Formula):
+    yield formula
+    match formula:
+        case Not(inner):
+            yield from _parts(inner)
+        case And(parts) | Or(parts):
+            for part in parts:
+                yield from _parts(part)
+
+
+def has_negation(shape: Plan | JoinPlan) -> bool:
+    """Whether the negation normal form of the formula has a negated branch."""
+    if isinstance(shape, JoinPlan):
+        return bool(shape.atoms[:, NEGATED].any())
+    return bool(np.isin(shape.normal_program[:, 0], (COMPLEMENT, PROJECT_NEGATED)).any())
+
+
+def without_negations(shape: Plan | JoinPlan) -> Plan | JoinPlan:
+    """A plan for `answers.answer_sets` with all negated branches left out."""
+    if isinstance(shape, JoinPlan):
+        return without_negated_atoms(shape)
+    return shape._replace(program=shape.positive_program)

@@ -6,7 +6,7 @@ not (EFOk-CQA, FIT, QTO).
 
 from clqa.errors import InputError
 from clqa.formulas import And, Atom, Formula, Not, Or, bound_at, free_in, joined, symbols, variables
-from clqa.plans import plan
+from clqa.plans import tree_plan
 
 
 def other_reading(formula: Formula) -> Formula | None:
@@ -16,7 +16,7 @@ def other_reading(formula: Formula) -> Formula | None:
         other = move(formula, free)
         if other != formula:
             try:
-                plan(other)
+                tree_plan(other)
             except InputError:
                 continue
             return other

@@ -4,7 +4,7 @@ import itertools
 from collections.abc import Iterable, Mapping
 
 from clqa.errors import InputError
-from clqa.formulas import Formula, has_negation
+from clqa.formulas import Formula, is_negative
 
 # Bound on the predictions of one shard. A job starts in half a second and must be worth it, and
 # must fit into memory a few times over.
@@ -54,7 +54,7 @@ def _cut(shapes: list[str], n_shards: int) -> list[list[str]]:
 def asked_count(sampling: dict, formula: Formula) -> int:
     """How many queries of a shape are to be drawn."""
     negated = sampling.get("negated_count")
-    return negated if negated is not None and has_negation(formula) else sampling["count"]
+    return negated if negated is not None and is_negative(formula) else sampling["count"]
 
 
 def size(n_queries: int, n_entities: int, n_variables: int = 1) -> int:

@@ -15,7 +15,7 @@ import numpy as np
 
 from clqa.errors import InputError, abridged
 from clqa.formulas import And, Atom, Formula, Not, Or, joined, renamed, symbols, to_text
-from clqa.plans import plan
+from clqa.plans import tree_plan
 from clqa.trees import Anchor, Complement, Intersect, Node, Project, Unite
 
 Structure = str | tuple
@@ -109,7 +109,7 @@ def formula_layout(formula: Formula) -> Layout:
     """
     constants: list[int] = []
     relations: list[int] = []
-    structure = _written(plan(formula).root, formula, constants, relations)
+    structure = _written(tree_plan(formula).root, formula, constants, relations)
     return Layout(structure, tuple(constants), tuple(relations))
 
 

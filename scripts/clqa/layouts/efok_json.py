@@ -20,7 +20,7 @@ from clqa.errors import InputError
 from clqa.formulas import Formula, parse, symbols, to_text
 from clqa.graph_entries import DICTIONARIES
 from clqa.json_objects import read_object
-from clqa.plans import plan
+from clqa.plans import plan, tree_plan
 from clqa.published_sets import Batch, Release, Source, batch
 from clqa.readings import binds_under_negation
 from clqa.release_ids import ReleaseIds
@@ -48,7 +48,7 @@ def read(
         source = _source(*content, shape)
         try:
             _check_scopes(source.formula)
-            plan(formula)
+            (plan if len(symbols(formula, "f")) == 1 else tree_plan)(formula)
         except InputError as error:
             raise InputError(f"{source.file}, {shape}: {error}") from None
         return batch(shape, source, formula, ids)
