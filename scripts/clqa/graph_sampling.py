@@ -111,10 +111,6 @@ def sample_graphs(
     )
 
 
-def _has_negated(shape: JoinPlan) -> bool:
-    return without_negated_atoms(shape) is not shape
-
-
 def _judge(trial: _Trial, known, kept, count, ends, anchors, relations) -> list[str | None]:
     """Why each attempt is rejected, or None; ends with the one that fills the count."""
     reasons = _seen_in_grounding(trial, ends, anchors, relations)
