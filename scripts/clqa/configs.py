@@ -110,20 +110,20 @@ def validated(content: dict, schema: dict, source: str) -> dict:
         raise InputError(f"{source}: nested too deeply, or a part that holds itself") from None
 
 
-def _unusable(value: object, path: str = "", seen: set | None = None) -> Iterator[tuple[str, str]]:
+def _unusable(value: object, path: str = "", seen: dict | None = None) -> Iterator[tuple[str, str]]:
     """Places of values that no key may have, since no result file can hold them, and why."""
-    seen = set() if seen is None else seen
-    if isinstance(value, dict | list):
-        if id(value) in seen:  # an alias, which may stand for very many values
-            return
-        seen.add(id(value))
+    seen = {} if seen is None else seen
+    if id(value) in seen:  # an alias, which may stand for very many values
+        if not seen[id(value)]:
+            raise RecursionError
+        return
     match value:
-        case dict():
-            for key, item in value.items():
-                yield from _unusable(item, f"{path}.{key}", seen)
-        case list():
-            for place, item in enumerate(value):
-                yield from _unusable(item, f"{path}[{place}]", seen)
+        case dict() | list():
+            seen[id(value)] = False
+            for key, item in value.items() if isinstance(value, dict) else enumerate(value):
+                place = f".{key}" if isinstance(value, dict) else f"[{key}]"
+                yield from _unusable(item, path + place, seen)
+            seen[id(value)] = True
         case None | bool():
             pass
         case int():

@@ -40,9 +40,8 @@ def ragged(rows, arity: int = 1) -> Ragged:
 
 def is_ascending(ids: Ragged) -> bool:
     """Whether the ids, or tuples, of each row ascend, each of them once."""
-    columns = ids.values.reshape(len(ids.values), -1).T
     rises = np.zeros(max(len(ids.values) - 1, 0), bool)
-    for column in columns[::-1]:
+    for column in np.atleast_2d(ids.values.T)[::-1]:
         steps = np.diff(column)
         rises = (steps > 0) | (steps == 0) & rises
     starts = ids.offsets[(ids.offsets > 0) & (ids.offsets < len(ids.values))]
