@@ -10,7 +10,6 @@ from clqa.errors import placed
 from clqa.files import write_json
 from clqa.formulas import parse
 from clqa.graphs import read_graph
-from clqa.join_plans import JoinPlan
 from clqa.judgements import Rules
 from clqa.logs import log_to
 from clqa.plans import plan
@@ -36,8 +35,7 @@ def sample_queries(
         each class; the attempts are then per answer).
     """
     graph = read_graph(path_to_graph)
-    with_pairs = any(isinstance(plan(parse(text)), JoinPlan) for text in shapes.values())
-    ground = clqa.sampling.sampling_ground(graph, split, with_pairs)
+    ground = clqa.sampling.sampling_ground(graph, split)
     batches, report = {}, {}
     for shape, text in shapes.items():
         with placed(f"query set {queries}, shape {shape}"):

@@ -24,10 +24,7 @@ from clqa.adjacencies import (
 from clqa.canonical_forms import canonical
 from clqa.errors import InputError
 from clqa.formulas import Formula, to_text
-from clqa.graph_sampling import sample_graphs
-from clqa.graph_walks import Pairs, linked_pairs
 from clqa.graphs import Graph
-from clqa.join_plans import JoinPlan
 from clqa.judgements import (
     REASONS,
     Accepted,
@@ -80,8 +77,6 @@ class Ground(NamedTuple):
         Observed and full graph, to answer queries.
     full_ways, missing_ways : Ways
         Edges of the full graph, and those that only it has, to draw walks from.
-    pairs : Pairs, optional
-        See `graph_walks.linked_pairs`.
     """
 
     graph: Graph
@@ -91,7 +86,6 @@ class Ground(NamedTuple):
     both: View
     full_ways: Ways
     missing_ways: Ways
-    pairs: Pairs | None
 
 
 class Sampled(NamedTuple):
@@ -113,11 +107,8 @@ class Sampled(NamedTuple):
     rejections: dict[str, int]
 
 
-def sampling_ground(graph: Graph, split: str, with_pairs: bool = False) -> Ground:
-    """Lay out the observed and the full graph of a split (`train`, `valid` or `test`).
-
-    Shapes that are no trees of sets need `pairs`.
-    """
+def sampling_ground(graph: Graph, split: str) -> Ground:
+    """Lay out the observed and the full graph of a split (`train`, `valid` or `test`)."""
     edges = split_edges(graph, split)
     changes, n = changing(edges, graph.n_entities), graph.n_entities
     return Ground(
@@ -128,7 +119,6 @@ def sampling_ground(graph: Graph, split: str, with_pairs: bool = False) -> Groun
         both=view_of(graph, edges),
         full_ways=ways(edges, changes, n),
         missing_ways=ways(missing_edges(edges), changes[~edges.observed], n),
-        pairs=linked_pairs(edges, n) if with_pairs else None,
     )
 
 
@@ -167,13 +157,6 @@ def sample_queries(
         If an option has an unknown value or more missing links are asked for than the shape has.
     """
     shape = plan(formula)
-    check_rules(rules, formula, shape)
-    patience = tries if patience is None else patience
-    if isinstance(shape, JoinPlan):
-        rules, view, inverse = _of_split(rules, ground.split), ground.both, ground.graph.inverse
-        limits = (count, tries, stream, progress, patience)
-        found = sample_graphs(formula, shape, view, ground.pairs, inverse, rules, *limits)
-        return Sampled(*found)
     share = 0.0
     if rules.min_links > 1:
         # Below 1, since other hops, negated ones above all, may well lie on observed edges.
@@ -181,6 +164,7 @@ def sample_queries(
     attempts = plan_attempts(ground, formula, rules, stream, share)
     state = empty_state(attempts, count)
     accepted = done = 0
+    patience = tries if patience is None else patience
     while accepted < count and done < min(tries, end := int(state.latest[0]) + patience):
         batch = min(_BATCH, tries - done, end - done)
         accepted, done = attempt_batch(attempts, state, done, batch, accepted)
@@ -212,7 +196,9 @@ def plan_attempts(
     shape = plan(formula)
     check_rules(rules, formula, shape)
     text, orders = canonical(formula)
-    rules = _of_split(rules, ground.split)
+    if ground.split == "train":
+        negation = "must_change" if rules.negation == "must_retract" else rules.negation
+        rules = rules._replace(max_hard=None, max_retracted=None, negation=negation)
     must_retract = negation_rule(shape, rules) == "must_retract"
     changes = (NO_HARD,) * rules.require_hard + (NOTHING_RETRACTED,) * must_retract
     walks = plan_walk(
@@ -235,14 +221,6 @@ def plan_attempts(
         key=stream_key(*stream, text),
         shape=shape,
     )
-
-
-def _of_split(rules: Rules, split: str) -> Rules:
-    """The rules, as far as they hold for training queries, whose answers are all hard."""
-    if split != "train":
-        return rules
-    negation = "must_change" if rules.negation == "must_retract" else rules.negation
-    return rules._replace(max_hard=None, max_retracted=None, negation=negation)
 
 
 def empty_state(attempts: Attempts, count: int) -> Accepted:
@@ -279,10 +257,7 @@ def reasons(state: Accepted) -> dict[str, int]:
 
 def is_one_atom(formula: Formula) -> bool:
     """Whether a shape is one atom that starts at a constant, so that its queries can be listed."""
-    shape = plan(formula)
-    if isinstance(shape, JoinPlan):
-        return False
-    root = shape.root
+    root = plan(formula).root
     return isinstance(root, Project) and isinstance(root.inner, Anchor) and not root.negated
 
 
