@@ -153,7 +153,7 @@ def assign(walk, course, random, registers, grounding):
         registers[root] = walk.edges[forced, 2 if is_tail else 0] >> 1
     for k in range(1, len(course.nodes)):
         end = np.int64(DEAD_END)
-        for attempt in range(_REDRAWS):
+        for _ in range(_REDRAWS):
             end = _draw_node(walk, course, random, registers, grounding, k, forced)
             forced = np.int64(-1)
             if end == GROUNDED:

@@ -159,7 +159,7 @@ def answer_query(
             view, desk, source, target, query, out.rows.shape[1], mode, limit, tried
         )
         while end + n > len(out.values):
-            out = grown(out, False)
+            out = grown(out, False, end)
         for i in range(n):
             for w in range(out.rows.shape[1]):
                 out.rows[end + i, w] = source.rows[i, w]
@@ -287,7 +287,7 @@ def _take_factor(desk, source, v):
     """Make the domain of a variable a table."""
     n = desk.sizes[v]
     while n > len(source.values):
-        source = grown(source, False)
+        source = grown(source, False, 0)
     for i in range(n):
         t = desk.members[v, i]
         source.rows[i] = 0
