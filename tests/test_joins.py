@@ -237,7 +237,7 @@ def test_a_query_above_the_cap_is_named_and_never_truncated():
     edges_ = [[0, 0, t] for t in range(1, 30)] + [[t, 0, 30] for t in range(1, 30)]
     view = graph_view(graph_of(31, 1, train=edges_), ("train",))
     steps, rows = plan(parse("r1(s1,f1)&r2(f1,f2)")), ([[1], [0]], [[0, 0], [0, 0]])
-    with pytest.raises(InputError, match="query 1: 58 partial bindings .* at most 57"):
+    with pytest.raises(InputError, match=r"query 1: 58 partial bindings .* at most 57"):
         answer_sets(steps, view, *rows, max_bindings=57)
     assert answer_sets(steps, view, *rows, max_bindings=58).lengths().tolist() == [0, 29]
 

@@ -226,7 +226,8 @@ def _is_allowed(walk, course, grounding, a, relation):
     for b in range(len(course.atoms)):
         other, conflict = grounding[course.atoms[b, _COLUMN]], course.conflicts[a, b]
         if other >= 0 and conflict != _FREE:
-            if relation == (other if conflict == _NOT_SAME else walk.inverse[other]):
+            other = other if conflict == _NOT_SAME else walk.inverse[other]
+            if relation == other:
                 return False
     return True
 

@@ -122,7 +122,6 @@ def _answer_batch(
     """Answer queries from `first` on until there are many answers."""
     ends = [np.int64(0)]
     end, tried = np.int64(0), np.int64(0)
-    arity = out.rows.shape[1]
     for q in range(first, len(anchors)):
         if end > chunk:
             break
@@ -410,9 +409,9 @@ def _out_of_reach(view, desk, query, n_variables, mode):
     for _ in range(n_variables):
         for a in range(len(query.atoms)):
             head, tail = query.atoms[a, HEAD], query.atoms[a, TAIL]
-            if query.atoms[a, NEGATED] == 0 and head >= 0 and tail >= 0:
-                if reached[head] or reached[tail]:
-                    reached[head] = reached[tail] = True
+            is_link = query.atoms[a, NEGATED] == 0 and head >= 0 and tail >= 0
+            if is_link and (reached[head] or reached[tail]):
+                reached[head] = reached[tail] = True
     best, fewest, place = np.int64(-1), NO_CAP, -1
     for a in range(len(query.atoms)):
         if query.atoms[a, NEGATED] or desk.done[a]:
@@ -448,9 +447,9 @@ def _grow(view, desk, source, target, query, arity, n_variables, mode, limit, tr
     """Join the domains, from the smallest one on."""
     start = np.int64(-1)
     for v in range(n_variables):
-        if desk.sizes[v] >= 0 and not desk.gone[v]:
-            if start < 0 or desk.sizes[v] < desk.sizes[start]:
-                start = v
+        is_known = desk.sizes[v] >= 0 and not desk.gone[v]
+        if is_known and (start < 0 or desk.sizes[v] < desk.sizes[start]):
+            start = np.int64(v)
     source, n = _take_factor(desk, source, start)
     while n > 0 and tried <= limit:
         v = _next(view, desk, query, arity, n_variables)
