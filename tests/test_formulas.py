@@ -11,7 +11,7 @@ import reference_answers
 from clqa.canonical_forms import canonical
 from clqa.errors import InputError
 from clqa.formulas import And, Atom, Or, negation_normal, parse, symbols, to_text
-from clqa.plans import groups, plan
+from clqa.plans import groups, plan, tree_plan
 from strategies import edges, formulas, graphs, groundings, values_of
 
 SHAPES = yaml.safe_load(
@@ -232,4 +232,4 @@ def test_positive_atoms_bound_the_missing_links(shape, links):
 )
 def test_a_formula_that_is_no_tree_of_sets_is_refused(text):
     with pytest.raises(InputError, match=r"."):
-        plan(parse(text))
+        tree_plan(parse(text))

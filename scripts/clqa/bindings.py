@@ -17,7 +17,7 @@ from clqa.bits import lowest_one
 from clqa.join_plans import HEAD, NEGATED, RELATION, TAIL
 from clqa.kernels import inlined, kernel
 from clqa.randomness import mixed
-from clqa.sets import find_place
+from clqa.sets import lower_place
 
 BOOLEAN, MARKINGS = 0, 1
 NOTHING = np.uint64(0)
@@ -26,6 +26,10 @@ NOTHING = np.uint64(0)
 # it has a value; one variable is kept, which is not the new one alone or follows others that are
 # dropped; several are kept, and some are dropped.
 KEEP, ASK, ONE, SOME = range(4)
+
+# So many values are tried together.
+BLOCK = 256
+SEARCH_COST = 8
 
 
 class Table(NamedTuple):
@@ -62,9 +66,12 @@ class Desk(NamedTuple):
         Zero between steps.
     bound, done, gone : bool
         Which variables the table has, which atoms hold in it, which variables are eliminated.
-    links : (n_atoms,) int64
+    links : (n_atoms, 2) int64
+        Atoms that a step applies, and whether the new variable is their head.
     spans : (n_atoms, 2) int64
-        Atoms that a step applies, and where the edges of each begin and end.
+        Where the edges of each begin and end.
+    ids, values : (BLOCK,) int64 and uint64
+        What is tried for the new variable.
     """
 
     factors: np.ndarray
@@ -76,6 +83,8 @@ class Desk(NamedTuple):
     gone: np.ndarray
     links: np.ndarray
     spans: np.ndarray
+    ids: np.ndarray
+    values: np.ndarray
 
 
 class Query(NamedTuple):
@@ -115,8 +124,10 @@ def desk(n_variables: int, n_atoms: int, n_entities: int) -> Desk:
         bound=np.zeros(n_variables, np.bool_),
         done=np.zeros(n_atoms, np.bool_),
         gone=np.zeros(n_variables, np.bool_),
-        links=np.zeros(n_atoms, np.int64),
+        links=np.zeros((n_atoms, 2), np.int64),
         spans=np.zeros((n_atoms, 2), np.int64),
+        ids=np.zeros(BLOCK, np.int64),
+        values=np.zeros(BLOCK, np.uint64),
     )
 
 
@@ -151,8 +162,8 @@ def met(one, other, mode):
 
 
 @kernel
-def grown(full, is_hashed):
-    """The table with twice the room."""
+def grown(full, is_hashed, end):
+    """The table with twice the room, at least `BLOCK` more; its first `end` rows are kept."""
     room, width = full.rows.shape
     wider = Table(
         np.zeros((2 * room, width), np.int32),
@@ -160,10 +171,10 @@ def grown(full, is_hashed):
         np.full(4 * room, -1, np.int64),
         np.zeros(2 * room, np.int64),
     )
-    wider.rows[:room] = full.rows
-    wider.values[:room] = full.values
+    wider.rows[:end] = full.rows[:end]
+    wider.values[:end] = full.values[:end]
     if is_hashed:
-        for i in range(room):
+        for i in range(end):
             place = _slot(wider, wider.rows[i])
             wider.slots[place] = i
             wider.places[i] = place
@@ -204,7 +215,8 @@ def choose_links(desk, atoms, v):
                 continue
             other = tail if head == v else head
             if other < 0 or desk.bound[other]:
-                desk.links[n_links] = a
+                desk.links[n_links, 0] = a
+                desk.links[n_links, 1] = head == v
                 n_links += 1
         if sign == 0:
             n_positive = n_links
@@ -233,96 +245,77 @@ def extend(view, desk, source, n, target, query, v, kind, kept, mode, room):
     tried : int64
         Partial bindings tried. If they are more than `room`, the table is of no use.
     """
-    atoms, tails, heads, members = query.atoms, view.tails, view.heads, desk.members
-    n_links, n_positive = choose_links(desk, atoms, v)
-    size = desk.sizes[v]
+    n_links, n_positive = choose_links(desk, query.atoms, v)
+    tail_edges, head_edges = view.tails.edges, view.heads.edges
+    rows, in_values, sums, size = source.rows, source.values, desk.sums, desk.sizes[v]
+    members, factors = desk.members[v], desk.factors[v]
+    links, spans, ids, values = desk.links, desk.spans, desk.ids, desk.values
+    out_rows, out_values = target.rows, target.values
     tried = end = np.int64(0)
-    one = np.uint64(1)
-    row = np.zeros(source.rows.shape[1], np.int32)
+    width, key = rows.shape[1], np.int64(-1) if len(kept) == 0 else kept[0]
     for i in range(n):
-        value, asked = source.values[i], NOTHING
-        least, shortest = size, np.int64(-1)
-        for k in range(n_links):
-            a = desk.links[k]
-            reverse = atoms[a, HEAD] == v
-            other = atoms[a, TAIL] if reverse else atoms[a, HEAD]
-            entity = query.anchors[-1 - other] if other < 0 else source.rows[i, other]
-            relation = query.relations[atoms[a, RELATION]]
-            first, last = find_row(heads if reverse else tails, entity, relation)
-            desk.spans[k, 0], desk.spans[k, 1] = np.int64(first), np.int64(last)
-            length = np.int64(last) - np.int64(first)
-            if k < n_positive and (least < 0 or length < least):
-                least, shortest = length, k
+        least, shortest = _find_spans(view, desk, query, rows[i], v, n_links, n_positive)
         tried += least
         if tried > room:
             break
-        shift, begin, edges = NOTHING, np.int64(0), tails.edges
-        if shortest >= 0:
-            a, begin = desk.links[shortest], desk.spans[shortest, 0]
-            shift = query.shifts[a]
-            if atoms[a, HEAD] == v:
-                edges = heads.edges
-        for j in range(begin, begin + least):
+        value, asked = in_values[i], NOTHING
+        for begin in range(0, least, BLOCK):
+            n_block = min(least - begin, BLOCK)
             if shortest >= 0:
-                edge = np.uint64(edges[j])
-                x = np.int64(edge >> one)
-                found = over_edge(value, edge & one, shift, mode)
+                a, first = links[shortest, 0], spans[shortest, 0] + begin
+                edges = head_edges if links[shortest, 1] else tail_edges
+                _read_edges(edges, first, n_block, value, query.shifts[a], ids, values, mode)
             else:
-                x, found = np.int64(members[v, j]), value
+                for j in range(n_block):
+                    ids[j] = members[begin + j]
+                    values[j] = value
             if size >= 0:
-                factor = desk.factors[v, x]
-                if factor == NOTHING:
-                    continue
-                found = met(factor, found, mode)
+                n_block = _meet_factor(factors, ids, values, n_block, mode)
             for k in range(n_links):
-                if k != shortest and found != NOTHING:
-                    found = _tested(tails, heads, desk, query, k, k < n_positive, v, x, found, mode)
-            if found == NOTHING:
-                continue
+                if k != shortest and n_block > 0:
+                    edges = head_edges if links[k, 1] else tail_edges
+                    first, last = spans[k, 0], spans[k, 1]
+                    if k < n_positive:
+                        shift = query.shifts[links[k, 0]]
+                        n_block = _follow(edges, first, last, shift, ids, values, n_block, mode)
+                    else:
+                        n_block = _avoid(edges, first, last, ids, values, n_block, mode)
             if kind == ASK:
-                asked |= found
+                for j in range(n_block):
+                    asked |= values[j]
                 if mode == BOOLEAN and asked == value:
                     break
-            elif kind == ONE:
-                t = x if kept[0] == v else np.int64(source.rows[i, kept[0]])
-                if desk.sums[t] == NOTHING:
-                    if end == len(target.values):
-                        target = grown(target, False)
-                    target.rows[end, 0] = t
+                continue
+            if end + n_block >= len(out_values):
+                target = grown(target, kind == SOME, end)
+                out_rows, out_values = target.rows, target.values
+            if kind == ONE:
+                for j in range(n_block):
+                    t = np.int64(ids[j]) if key == v else np.int64(rows[i, key])
+                    out_rows[end, 0] = t
+                    end += sums[t] == NOTHING
+                    sums[t] |= values[j]
+            elif kind == KEEP:
+                for j in range(n_block):
+                    for w in range(width):
+                        out_rows[end, w] = rows[i, w]
+                    out_rows[end, v] = ids[j]
+                    out_values[end] = values[j]
                     end += 1
-                desk.sums[t] |= found
             else:
-                if end == len(target.values):
-                    target = grown(target, kind == SOME)
-                if kind == KEEP:
-                    target.rows[end] = source.rows[i]
-                    target.rows[end, v] = x
-                    target.values[end] = found
-                    end += 1
-                    continue
-                for w in kept:
-                    row[w] = x if w == v else source.rows[i, w]
-                place = _slot(target, row)
-                held = target.slots[place]
-                if held >= 0:
-                    target.values[held] |= found
-                else:
-                    target.rows[end] = row
-                    target.values[end] = found
-                    target.slots[place] = end
-                    target.places[end] = place
-                    end += 1
+                end = _unite(target, rows[i], kept, v, ids, values, n_block, end)
         if kind == ASK and asked != NOTHING:
-            source.rows[end] = source.rows[i]
-            source.values[end] = asked
+            for w in range(width):
+                rows[end, w] = rows[i, w]
+            in_values[end] = asked
             end += 1
     if kind == ONE:
         for i in range(end):
-            t = target.rows[i, 0]
-            target.values[i] = desk.sums[t]
-            desk.sums[t] = NOTHING
-            target.rows[i] = 0
-            target.rows[i, kept[0]] = t
+            t = out_rows[i, 0]
+            out_values[i] = sums[t]
+            sums[t] = NOTHING
+            out_rows[i, :] = 0
+            out_rows[i, key] = t
     elif kind == SOME:
         for i in range(end):
             target.slots[target.places[i]] = -1
@@ -330,15 +323,101 @@ def extend(view, desk, source, n, target, query, v, kind, kept, mode, room):
 
 
 @inlined
-def _tested(tails, heads, desk, query, k, is_positive, v, x, value, mode):
-    """The value of a binding of `v` after one more atom."""
-    a = desk.links[k]
-    edges = heads.edges if query.atoms[a, HEAD] == v else tails.edges
-    first, last = desk.spans[k, 0], desk.spans[k, 1]
-    place = find_place(edges, 1, first, last - first, x)
-    if place < 0:
-        return NOTHING if is_positive else value
-    observed = np.uint64(edges[place]) & np.uint64(1)
-    if is_positive:
-        return over_edge(value, observed, query.shifts[a], mode)
-    return over_no_edge(value, observed, mode)
+def _find_spans(view, desk, query, row, v, n_links, n_positive):
+    """Find the edges of a binding for each atom; return the fewest values to try, and whose."""
+    atoms, links, spans = query.atoms, desk.links, desk.spans
+    least, shortest = desk.sizes[v], np.int64(-1)
+    for k in range(n_links):
+        a = links[k, 0]
+        relation = query.relations[atoms[a, RELATION]]
+        if links[k, 1]:
+            other = atoms[a, TAIL]
+            entity = query.anchors[-1 - other] if other < 0 else row[other]
+            first, last = find_row(view.heads, entity, relation)
+        else:
+            other = atoms[a, HEAD]
+            entity = query.anchors[-1 - other] if other < 0 else row[other]
+            first, last = find_row(view.tails, entity, relation)
+        spans[k, 0], spans[k, 1] = np.int64(first), np.int64(last)
+        length = np.int64(last) - np.int64(first)
+        # Edges are read in less time than members are searched for among them.
+        if k < n_positive and (
+            least < 0 or length < (SEARCH_COST * least if shortest < 0 else least)
+        ):
+            least, shortest = length, np.int64(k)
+    return least, shortest
+
+
+@inlined
+def _read_edges(edges, first, n, value, shift, ids, values, mode):
+    one = np.uint64(1)
+    for j in range(n):
+        edge = np.uint64(edges[first + j])
+        ids[j] = edge >> one
+        values[j] = over_edge(value, edge & one, shift, mode)
+
+
+@inlined
+def _meet_factor(factors, ids, values, n, mode):
+    """Keep the values that are in a variable's domain; return how many."""
+    kept = 0
+    for j in range(n):
+        factor = factors[ids[j]]
+        if factor != NOTHING:
+            found = met(factor, values[j], mode)
+            ids[kept] = ids[j]
+            values[kept] = found
+            kept += found != NOTHING
+    return kept
+
+
+@inlined
+def _follow(edges, first, last, shift, ids, values, n, mode):
+    """Keep the values that one more atom has; return how many."""
+    kept, one = 0, np.uint64(1)
+    if last == first:
+        return kept
+    for j in range(n):
+        t = np.uint64(ids[j])
+        edge = np.uint64(edges[lower_place(edges, 1, first, last - first, t)])
+        found = over_edge(values[j], edge & one, shift, mode)
+        ids[kept] = ids[j]
+        values[kept] = found
+        kept += (edge >> one == t) & (found != NOTHING)
+    return kept
+
+
+@inlined
+def _avoid(edges, first, last, ids, values, n, mode):
+    """Keep the values that a negated atom leaves; return how many."""
+    kept, one = 0, np.uint64(1)
+    if last == first:
+        return n
+    for j in range(n):
+        t = np.uint64(ids[j])
+        edge, found = np.uint64(edges[lower_place(edges, 1, first, last - first, t)]), values[j]
+        if edge >> one == t:
+            found = over_no_edge(found, edge & one, mode)
+        ids[kept] = ids[j]
+        values[kept] = found
+        kept += found != NOTHING
+    return kept
+
+
+@kernel
+def _unite(target, row, kept, v, ids, values, n, end):
+    """Add bindings of some of the variables, or join their values to those that are there."""
+    for j in range(n):
+        target.rows[end, :] = 0
+        for w in kept:
+            target.rows[end, w] = ids[j] if w == v else row[w]
+        place = _slot(target, target.rows[end])
+        held = target.slots[place]
+        if held >= 0:
+            target.values[held] |= values[j]
+        else:
+            target.values[end] = values[j]
+            target.slots[place] = end
+            target.places[end] = place
+            end += 1
+    return end

@@ -19,7 +19,8 @@ def canonical(formula: Formula) -> tuple[str, np.ndarray]:
     """Canonical text of a formula and its symmetries.
 
     Two formulas have the same text if and only if they are equal up to the names of their symbols
-    and the order of conjuncts and disjuncts.
+    and the order of conjuncts and disjuncts. Several free variables keep their order, that of their
+    numbers, since answers are tuples in that order: no symmetry exchanges two of them.
 
     Returns
     -------
@@ -53,25 +54,29 @@ def canonical(formula: Formula) -> tuple[str, np.ndarray]:
 
 
 def _fresh_names(formula: Formula) -> dict[str, str]:
-    """Names by order of first appearance; a single free variable is called f."""
-    names = {}
-    for kind in "srf":
+    """Names by order of first appearance, for all but the free variables."""
+    names = _free_names(formula)
+    for kind in "sre":
         for number, symbol in enumerate(symbols(formula, kind), start=1):
             names[symbol] = f"{kind}{number}"
-    for number, symbol in enumerate(symbols(formula, "e"), start=1):
-        names[symbol] = f"e{number}"
-    free = symbols(formula, "f")
-    if len(free) == 1:
-        names[free[0]] = "f"
     return names
+
+
+def _free_names(formula: Formula) -> dict[str, str]:
+    """Names of the free variables: their order, in which answers are written, is kept."""
+    free = sorted(symbols(formula, "f"), key=lambda name: int(name[1:] or 0))
+    if len(free) == 1:
+        return {free[0]: "f"}
+    return {symbol: f"f{number}" for number, symbol in enumerate(free, start=1)}
 
 
 def _colours(formula: Formula) -> dict:
     """Refine symbols by where they occur until no further ones can be told apart."""
-    colours = {}
+    colours, free = {}, _free_names(formula)
     for atom in atoms(formula):
         for symbol in (atom.relation, atom.head, atom.tail):
-            colours[symbol] = symbol[0] if isinstance(symbol, str) else str(symbol)
+            kind = symbol[0] if isinstance(symbol, str) else str(symbol)
+            colours[symbol] = free.get(symbol, kind)
     while True:
         places = {symbol: [] for symbol in colours}
         _note_places(formula, colours, "", places)

@@ -85,7 +85,10 @@ def join_markings(
     out, done = np.zeros(len(tuples.values), np.uint64), 0
     for found, values in _batches(plan, view, anchors, relations, shifts, tuples, MARKINGS, most):
         n = len(found.offsets) - 1
-        _look_up(found.offsets, found.values, values, tuples.offsets[done:], tuples.values, out)
+        for q in range(n):
+            own = slice(*tuples.offsets[done + q : done + q + 2])
+            part = slice(*found.offsets[q : q + 2])
+            look_up(found.values[part], values[part], tuples.values[own], out[own])
         done += n
     return out
 
@@ -119,32 +122,51 @@ def _answer_batch(
     """Answer queries from `first` on until there are many answers."""
     ends = [np.int64(0)]
     end, tried = np.int64(0), np.int64(0)
-    arity = out.rows.shape[1]
     for q in range(first, len(anchors)):
         if end > chunk:
             break
-        begin, tried = end, np.int64(0)
+        tried = np.int64(0)
         is_asked = mode == BOOLEAN or offsets[q] < offsets[q + 1]
-        for c in range(len(starts) - 1 if is_asked else 0):
-            part = slice(starts[c], starts[c + 1])
-            query = Query(atoms[part], shifts[part], anchors[q], relations[q])
-            if mode != BOOLEAN:
-                restrict(desk, wanted[offsets[q] : offsets[q + 1]], mode)
-            source, target, n, tried = solve(
-                view, desk, source, target, query, arity, mode, limit, tried
-            )
+        if is_asked:
+            own = wanted[offsets[q] : offsets[q + 1]] if mode != BOOLEAN else wanted
+            source, target, out, end, tried = answer_query(
+                view, desk, source, target, out, end, atoms, starts, shifts, anchors[q],
+                relations[q], own, limit, mode, True,
+            )  # fmt: skip
             if tried > limit:
                 return np.array(ends), source, target, out, tried
-            while end + n > len(out.values):
-                out = grown(out, False)
-            for i in range(n):
-                for w in range(arity):
-                    out.rows[end + i, w] = source.rows[i, w]
-                out.values[end + i] = source.values[i]
-            end += n
-        end = _in_order(out, begin, end, view.n_entities)
         ends.append(end)
     return np.array(ends), source, target, out, tried
+
+
+@kernel
+def answer_query(
+    view, desk, source, target, out, end, atoms, starts, shifts, anchors, relations,
+    wanted, limit, mode, ordered,
+):  # fmt: skip
+    """Append the answers of one query to `out`, in order if asked for or if from alternatives.
+
+    In `MARKINGS` only values of the tuples `wanted` are looked at.
+    """
+    begin, tried = end, np.int64(0)
+    for c in range(len(starts) - 1):
+        part = slice(starts[c], starts[c + 1])
+        query = Query(atoms[part], shifts[part], anchors, relations)
+        if mode != BOOLEAN:
+            restrict(desk, wanted, mode)
+        source, target, n, tried = solve(
+            view, desk, source, target, query, out.rows.shape[1], mode, limit, tried
+        )
+        while end + n > len(out.values):
+            out = grown(out, False, end)
+        for i in range(n):
+            for w in range(out.rows.shape[1]):
+                out.rows[end + i, w] = source.rows[i, w]
+            out.values[end + i] = source.values[i]
+        end += n
+    if (ordered or len(starts) > 2) and tried <= limit:
+        end = _in_order(out, begin, end, view.n_entities)
+    return source, target, out, end, tried
 
 
 @kernel
@@ -264,7 +286,7 @@ def _take_factor(desk, source, v):
     """Make the domain of a variable a table."""
     n = desk.sizes[v]
     while n > len(source.values):
-        source = grown(source, False)
+        source = grown(source, False, 0)
     for i in range(n):
         t = desk.members[v, i]
         source.rows[i] = 0
@@ -425,9 +447,9 @@ def _grow(view, desk, source, target, query, arity, n_variables, mode, limit, tr
     """Join the domains, from the smallest one on."""
     start = np.int64(-1)
     for v in range(n_variables):
-        is_open = desk.sizes[v] >= 0 and not desk.gone[v]
-        if is_open and (start < 0 or desk.sizes[v] < desk.sizes[start]):
-            start = v
+        is_known = desk.sizes[v] >= 0 and not desk.gone[v]
+        if is_known and (start < 0 or desk.sizes[v] < desk.sizes[start]):
+            start = np.int64(v)
     source, n = _take_factor(desk, source, start)
     while n > 0 and tried <= limit:
         v = _next(view, desk, query, arity, n_variables)
@@ -470,19 +492,17 @@ def _next(view, desk, query, arity, n_variables):
 
 
 @kernel
-def _look_up(offsets, rows, values, wanted_offsets, wanted, out):
-    """Copy the values of wanted tuples, which ascend by query, from those that were found."""
-    arity = wanted.shape[1]
-    for q in range(len(offsets) - 1):
-        i = offsets[q]
-        for j in range(wanted_offsets[q], wanted_offsets[q + 1]):
-            while i < offsets[q + 1]:
-                order = 0
-                for w in range(arity):
-                    if order == 0:
-                        order = np.sign(np.int64(rows[i, w]) - wanted[j, w])
-                if order >= 0:
-                    if order == 0:
-                        out[j] = values[i]
-                    break
-                i += 1
+def look_up(rows, values, wanted, out):
+    """Copy the values of wanted tuples from those that were found; both ascend."""
+    i = 0
+    for j in range(len(wanted)):
+        while i < len(rows):
+            order = 0
+            for w in range(wanted.shape[1]):
+                if order == 0:
+                    order = np.sign(np.int64(rows[i, w]) - np.int64(wanted[j, w]))
+            if order >= 0:
+                if order == 0:
+                    out[j] = values[i]
+                break
+            i += 1

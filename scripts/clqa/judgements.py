@@ -32,18 +32,20 @@ REASONS = (
     "too_many_retracted",
     "negation_changes_nothing",
     "too_few_links",
+    "too_many_bindings",
 )
 (
-    _DUPLICATE_BRANCHES,
-    _DUPLICATE_QUERY,
-    _NO_ANSWERS,
-    _MANY_HARD,
-    _MANY_EASY,
-    _MANY_RETRACTED,
-    _NOTHING_CHANGED,
-    _FEW_LINKS,
+    DUPLICATE_BRANCHES,
+    DUPLICATE_QUERY,
+    NO_ANSWERS,
+    MANY_HARD,
+    MANY_EASY,
+    MANY_RETRACTED,
+    NOTHING_CHANGED,
+    FEW_LINKS,
+    MANY_BINDINGS,
 ) = range(NOTHING_RETRACTED + 1, len(REASONS))
-_ACCEPTED = GROUNDED
+ACCEPTED = GROUNDED
 _NO_CAP = np.iinfo(np.int64).max
 
 
@@ -60,6 +62,7 @@ class Rules(NamedTuple):
     max_easy: int | None = None
     max_retracted: int | None = 100
     min_links: int = 1
+    max_bindings: int | None = 1_000_000
 
 
 def check_rules(rules: Rules, formula: Formula, shape: Plan) -> None:
@@ -180,11 +183,11 @@ def judge_grounding(judge, accepted, grounding, best):
             if difference != 0:
                 break
         if difference == 0 and judge.distinct:
-            return _DUPLICATE_BRANCHES
+            return DUPLICATE_BRANCHES
         if difference < 0 and judge.unordered:
             for j in range(orders.shape[1]):
                 best[j] = grounding[orders[i, j]]
-    return _ACCEPTED if accepted.table[find_slot(accepted, best)] < 0 else _DUPLICATE_QUERY
+    return ACCEPTED if accepted.table[find_slot(accepted, best)] < 0 else DUPLICATE_QUERY
 
 
 @kernel
@@ -218,23 +221,23 @@ def judge_answers(judge, work, room, anchors, relations):
     if hard == 0 and judge.require_hard:
         return NO_HARD
     if hard + kept == 0:
-        return _NO_ANSWERS
+        return NO_ANSWERS
     if hard > judge.caps[0]:
-        return _MANY_HARD
+        return MANY_HARD
     if kept + retracted > judge.caps[1]:
-        return _MANY_EASY
+        return MANY_EASY
     if retracted > judge.caps[2]:
-        return _MANY_RETRACTED
+        return MANY_RETRACTED
     if judge.negation == 0 and retracted == 0:
         return NOTHING_RETRACTED
     if judge.min_links > 1 and hard > 0 and _few_links(judge, work, room, anchors, relations, hard):
-        return _FEW_LINKS
+        return FEW_LINKS
     if judge.negation == 1:
         evaluate(graphs, work, judge.positive_program, anchors, relations, mode)
         tally(graphs, work, counts, mode)
         if counts[2] + counts[3] == hard + kept:
-            return _NOTHING_CHANGED
-    return _ACCEPTED
+            return NOTHING_CHANGED
+    return ACCEPTED
 
 
 @kernel

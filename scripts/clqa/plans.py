@@ -1,9 +1,9 @@
 """Plans: a formula with one free variable as a tree of set operators, and as kernel programs.
 
-What is no such tree is planned as joins (`clqa.join_plans`). The plan follows the formula as it is
-written, with no rewriting into a normal form, so that every algebra of truth values can be
-evaluated on it. Each existential variable is eliminated by one projection; a formula whose
-variables form a cycle or share several atoms is not a tree of sets.
+The plan follows the formula as it is written, with no rewriting into a normal form, so that every
+algebra of truth values can be evaluated on it. Each existential variable is eliminated by one
+projection; a formula whose variables form a cycle or share several atoms, or which has several free
+variables, is no tree of sets and is planned as joins (`clqa.join_plans`).
 """
 
 import functools

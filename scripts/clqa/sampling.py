@@ -21,10 +21,14 @@ from clqa.adjacencies import (
     split_edges,
     view_of,
 )
+from clqa.assignments import Course, assign, plan_course
+from clqa.bindings import desk, table
 from clqa.canonical_forms import canonical
 from clqa.errors import InputError
 from clqa.formulas import Formula, to_text
 from clqa.graphs import Graph
+from clqa.join_judgements import JoinJudge, judge_joined, plan_join_judge
+from clqa.join_plans import JoinPlan
 from clqa.judgements import (
     REASONS,
     Accepted,
@@ -40,10 +44,11 @@ from clqa.judgements import (
     plan_judge,
 )
 from clqa.kernels import kernel
+from clqa.markings import positive_atoms
 from clqa.plans import Plan, plan
 from clqa.randomness import seek, stream_key
 from clqa.sets import Scratch, scratch
-from clqa.trees import Anchor, Project
+from clqa.trees import Anchor, Everything, Project
 from clqa.walks import (
     GROUNDED,
     NO_HARD,
@@ -183,9 +188,19 @@ class Attempts(NamedTuple):
     shape: Plan
 
 
+class JoinAttempts(NamedTuple):
+    """As `Attempts`, for a shape that is answered by joins."""
+
+    walks: Walk
+    course: Course
+    judge: JoinJudge
+    key: np.uint64
+    shape: JoinPlan
+
+
 def plan_attempts(
     ground: Ground, formula: Formula, rules: Rules, stream: tuple, missing_share: float
-) -> Attempts:
+) -> Attempts | JoinAttempts:
     """Prepare attempts at queries of a shape; `missing_share` is explained in `clqa.walks.Walk`.
 
     Raises
@@ -200,9 +215,11 @@ def plan_attempts(
         negation = "must_change" if rules.negation == "must_retract" else rules.negation
         rules = rules._replace(max_hard=None, max_retracted=None, negation=negation)
     must_retract = negation_rule(shape, rules) == "must_retract"
+    is_tree = isinstance(shape, Plan)
     changes = (NO_HARD,) * rules.require_hard + (NOTHING_RETRACTED,) * must_retract
+    across = rules.inverse_undo == "everywhere"
     walks = plan_walk(
-        steps=walk_steps(shape.root, rules.inverse_undo == "everywhere", changes),
+        steps=walk_steps(shape.root if is_tree else Everything(), across, changes),
         edges=ground.edges,
         changes=ground.changes,
         full=ground.full_ways,
@@ -212,18 +229,26 @@ def plan_attempts(
         ban=rules.inverse_undo != "allowed",
         missing_share=missing_share,
     )
+    key = stream_key(*stream, text)
+    if not is_tree:
+        signs = positive_atoms(formula)
+        course = plan_course(
+            formula, signs, rules.inverse_undo, must_retract, rules.draw != "answers"
+        )
+        judge = plan_join_judge(ground.both, shape, rules, orders)
+        return JoinAttempts(walks, course, judge, key, shape)
     n = ground.graph.n_entities
     return Attempts(
         walks=walks,
         judge=plan_judge(ground.both, shape, rules, orders),
         work=scratch(n, shape.program, shape.normal_program, shape.positive_program),
         room=Room(np.empty(n, np.int32), np.empty(n, np.uint8), np.zeros(4, np.int64)),
-        key=stream_key(*stream, text),
+        key=key,
         shape=shape,
     )
 
 
-def empty_state(attempts: Attempts, count: int) -> Accepted:
+def empty_state(attempts: Attempts | JoinAttempts, count: int) -> Accepted:
     """Room for so many queries."""
     n_constants, n_relations = attempts.shape.n_constants, attempts.shape.n_relations
     return Accepted(
@@ -237,7 +262,7 @@ def empty_state(attempts: Attempts, count: int) -> Accepted:
 
 
 def attempt_batch(
-    attempts: Attempts, state: Accepted, first: int, batch: int, accepted: int
+    attempts: Attempts | JoinAttempts, state: Accepted, first: int, batch: int, accepted: int
 ) -> tuple[int, int]:
     """Make attempts from number `first` on until the batch, or the room for queries, ends.
 
@@ -246,6 +271,14 @@ def attempt_batch(
     accepted, done : int
         Queries in `state` and attempts made, with those before.
     """
+    if isinstance(attempts, JoinAttempts):
+        walks, course, judge, key, shape = attempts
+        n_entities = judge.both.n_entities
+        room = desk(shape.n_variables, len(shape.atoms), n_entities)
+        tables = table(shape.n_variables), table(shape.n_variables), table(shape.arity)
+        return _attempt_joins(
+            walks, course, judge, room, *tables, state, key, first, batch, accepted
+        )
     walks, judge, work, room, key, _ = attempts
     return _attempt_batch(walks, judge, work, room, state, key, first, batch, accepted)
 
@@ -317,11 +350,46 @@ def _attempt_batch(walks, judge, work, room, state, key, first, batch, accepted)
         if outcome != GROUNDED:
             state.rejections[outcome] += 1
             continue
-        state.anchors[accepted] = anchors
-        state.relations[accepted] = relations
-        state.keys[accepted] = best
-        state.table[find_slot(state, best)] = accepted
-        state.latest[0] = attempt + 1
+        note_accepted(state, anchors, relations, best, accepted, attempt)
+        accepted += 1
+        if accepted == len(state.anchors):
+            return accepted, attempt + 1
+    return accepted, first + batch
+
+
+@kernel
+def note_accepted(state, anchors, relations, best, accepted, attempt):
+    state.anchors[accepted] = anchors
+    state.relations[accepted] = relations
+    state.keys[accepted] = best
+    state.table[find_slot(state, best)] = accepted
+    state.latest[0] = attempt + 1
+
+
+@kernel
+def _attempt_joins(
+    walks, course, judge, desk, source, target, out, state, key, first, batch, accepted
+):
+    """As `_attempt_batch`, for a shape that is answered by joins."""
+    n_constants, n_relations = state.anchors.shape[1], state.relations.shape[1]
+    grounding = np.empty(n_constants + n_relations, np.int32)
+    anchors, relations = grounding[:n_constants], grounding[n_constants:]
+    registers = np.empty(len(course.nodes), np.int64)
+    best = np.empty(judge.orders.shape[1], np.int32)
+    random = np.empty(1, np.uint64)
+    for attempt in range(first, first + batch):
+        seek(random, key, attempt)
+        outcome = assign(walks, course, random, registers, grounding)
+        if outcome == GROUNDED:
+            outcome = judge_grounding(judge, state, grounding, best)
+        if outcome == GROUNDED:
+            outcome, source, target, out = judge_joined(
+                judge, desk, source, target, out, anchors, relations
+            )
+        if outcome != GROUNDED:
+            state.rejections[outcome] += 1
+            continue
+        note_accepted(state, anchors, relations, best, accepted, attempt)
         accepted += 1
         if accepted == len(state.anchors):
             return accepted, attempt + 1
