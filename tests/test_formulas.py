@@ -142,7 +142,7 @@ def test_negations_beside_each_other_are_not_nested():
 
 def test_shapes_of_the_catalogue_are_all_different():
     texts = [canonical(parse(text))[0] for text in SHAPES.values()]
-    assert len(set(texts)) == len(texts) == 22
+    assert len(set(texts)) == len(texts) == 29
 
 
 @settings(max_examples=100, deadline=None)
@@ -157,7 +157,8 @@ def test_moving_negations_inwards_keeps_the_answers(data):
     assert reference_answers.answers(normal, values, triples, entities) == expected
 
 
-EPFO = {
+JOINS = {"2m", "3mp", "3pm", "im", "3c", "3cm"}
+EPFO = JOINS | {
     "2il",
     "3il",
     "1p",
@@ -181,13 +182,15 @@ EPFO = {
     ("group", "members"),
     [
         ("EPFO", EPFO),
-        ("negation", {"2in", "3in", "inp", "pin", "pni", "pni-exists"}),
+        ("negation", {"2in", "3in", "inp", "pin", "pni", "pni-exists", "2nm"}),
         ("chain", {"1p", "2p", "3p", "4p", "5p"}),
         ("union", {"2u", "up", "2u-DM", "up-DM"}),
         ("conjunctive", EPFO - {"2u", "up", "2u-DM", "up-DM"}),
         (
             "intersection",
-            {
+            JOINS
+            | {
+                "2nm",
                 "2i",
                 "3i",
                 "4i",

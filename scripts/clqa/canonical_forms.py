@@ -40,8 +40,8 @@ def canonical(formula: Formula) -> tuple[str, np.ndarray]:
     colours = _colours(formula)
     if _n_orders(formula, colours) > _MANY_ORDERS:
         raise InputError(
-            f"formula '{to_text(formula)[:80]}…': its like branches have more than {_MANY_ORDERS} "
-            "orders; at most 8 are allowed in one intersection or union"
+            f"formula '{to_text(formula)[:80]}…': too many like branches to order them (more than "
+            f"{_MANY_ORDERS} orders); an intersection or union may have 8"
         )
     for ordered in _orders(formula, colours):
         sequence = symbols(ordered, "s") + symbols(ordered, "r")
