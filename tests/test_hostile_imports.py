@@ -218,6 +218,14 @@ def test_a_web_page_in_place_of_a_file_is_told(small, layout):
         assert not (small / "source").exists()
 
 
+def test_a_web_page_takes_its_own_shape_alone(small):
+    files = write(small / "release", "query2box", release("query2box"))
+    (small / "release" / files["2c_hard"]).write_text("<!DOCTYPE html><html>404</html>")
+    report = run(small, "query2box", files, on_bad_shape="skip", counts={"2p": 1})
+    assert [report[shape]["accepted"] for shape in ("1p", "2p")] == [1, 0]
+    assert "a web page, not data" in report["2p"]["skipped"]
+
+
 def zipped(small, strange: str | None = None) -> Path:
     with zipfile.ZipFile(small / "release.zip", "w") as archive:
         for path in sorted((small / "release").rglob("*.*")):

@@ -177,7 +177,7 @@ def _matching(name: str, names: list[str], pattern: str) -> str:
 def decompress(source: Path, target: Path, name: str | None = None) -> None:
     """Copy a file; one whose name ends in `.gz` or `.xz` is decompressed on the way."""
     name = name or source.name
-    check_form(source, name, refuse_web_page=True)
+    check_form(source, name)
     opener = {"gzip file": gzip.open, "xz file": lzma.open}.get(form_of(name), open)
     with _one_line_errors(name), opener(source, "rb") as stream, target.open("wb") as sink:
         shutil.copyfileobj(stream, sink, 1 << 20)

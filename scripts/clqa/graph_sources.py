@@ -6,7 +6,7 @@ import posixpath
 import tempfile
 from pathlib import Path
 
-from clqa.archives import decompress, extract, form_of, member_names, plain_name
+from clqa.archives import check_form, decompress, extract, form_of, member_names, plain_name
 from clqa.checksums import digest, verify
 from clqa.downloads import downloaded, downloaded_package, set_aside
 from clqa.errors import InputError
@@ -38,6 +38,14 @@ def gather(
     InputError
         If a file cannot be had or is not the one that the entry describes.
     """
+    receipt = _gathered(entry, target, folder_of_catalogue, path_to_downloads)
+    if entry.get("on_bad_shape") != "skip":  # else their reader tells which shape has to go
+        for file in receipt["files"].values():
+            check_form(target / file["name"], plain_name(file["path"]), refuse_web_page=True)
+    return receipt
+
+
+def _gathered(entry: dict, target: Path, folder_of_catalogue, path_to_downloads) -> dict:
     source, files = entry["source"], files_of(entry)
     downloads = Path(path_to_downloads)
     archive = archive_of(entry)

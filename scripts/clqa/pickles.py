@@ -5,6 +5,7 @@ import os
 import pickle
 from pathlib import Path
 
+from clqa.archives import check_form
 from clqa.errors import InputError, abridged
 from clqa.files import replacing
 
@@ -60,6 +61,7 @@ def read_pickle(path: str | os.PathLike, name: str | None = None) -> object:
         If the pickle asks for anything else (named, and not run), or is cut short or damaged.
     """
     name = name or Path(path).name
+    check_form(Path(path), name, refuse_web_page=True)
     try:
         with open(path, "rb") as stream:
             return _PlainUnpickler(stream).load()
