@@ -1,0 +1,101 @@
+"""Models of a link as products of vectors: how they score all tails at once, and the gradients.
+
+A model turns head and relation into a query vector q(h, r), and scores every tail t by it: by
+<q, t>, or by -|q - t|^2 if it is a model of distances. Both are one matrix product for many heads
+and relations. The score of a bilinear model is linear in h, r and t alike.
+"""
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+
+
+class Model(NamedTuple):
+    """How a model combines vectors.
+
+    Attributes
+    ----------
+    queries : function of heads (n, d) and relations (n, e)
+        The query vectors (n, d).
+    gradients : function of heads, relations and the gradient (n, d) by the query vectors
+        The gradients by heads and by relations.
+    entity_width, relation_width : function of the rank
+        The numbers d and e of columns.
+    is_distance : bool
+        Whether tails are scored by the negative squared distance.
+    is_complex : bool
+        Whether the first half of the columns are real and the second half imaginary parts.
+    """
+
+    queries: Callable
+    gradients: Callable
+    entity_width: Callable[[int], int]
+    relation_width: Callable[[int], int]
+    is_distance: bool = False
+    is_complex: bool = False
+
+
+def tail_scores(model: Model, queries: np.ndarray, entities: np.ndarray, out=None) -> np.ndarray:
+    """Scores (n, n_entities) of all entities as tails, float32 for float32 vectors."""
+    scores = np.matmul(queries, entities.T, out=out)
+    if model.is_distance:
+        scores *= 2
+        scores -= np.square(entities).sum(axis=1)
+        scores -= np.square(queries).sum(axis=1)[:, None]
+    return scores
+
+
+def _complex_queries(heads, relations):
+    (a, b), (c, d) = _parts(heads), _parts(relations)
+    return np.concatenate([a * c - b * d, a * d + b * c], axis=1)
+
+
+def _complex_gradients(heads, relations, slopes):
+    (a, b), (c, d), (x, y) = _parts(heads), _parts(relations), _parts(slopes)
+    by_heads = np.concatenate([x * c + y * d, y * c - x * d], axis=1)
+    return by_heads, np.concatenate([x * a + y * b, y * a - x * b], axis=1)
+
+
+def _parts(vectors):
+    half = vectors.shape[1] // 2
+    return vectors[:, :half], vectors[:, half:]
+
+
+def _product_gradients(heads, relations, slopes):
+    return slopes * relations, slopes * heads
+
+
+def _matrix_queries(heads, relations):
+    return np.matmul(heads[:, None], _matrices(heads, relations))[:, 0]
+
+
+def _matrix_gradients(heads, relations, slopes):
+    by_heads = np.matmul(_matrices(heads, relations), slopes[:, :, None])[:, :, 0]
+    return by_heads, (heads[:, :, None] * slopes[:, None]).reshape(len(heads), -1)
+
+
+def _matrices(heads, relations):
+    return relations.reshape(len(heads), heads.shape[1], heads.shape[1])
+
+
+def _sum_gradients(heads, relations, slopes):
+    return slopes, slopes
+
+
+def _rank(rank):
+    return rank
+
+
+def _twice(rank):
+    return 2 * rank
+
+
+# Trouillon et al. (2016), Yang et al. (2015), Nickel et al. (2011), Bordes et al. (2013). TransE
+# is the variant with the squared Euclidean distance.
+MODELS = {
+    "complex": Model(_complex_queries, _complex_gradients, _twice, _twice, is_complex=True),
+    "distmult": Model(np.multiply, _product_gradients, _rank, _rank),
+    "rescal": Model(_matrix_queries, _matrix_gradients, _rank, np.square),
+    "transe": Model(np.add, _sum_gradients, _rank, _rank, is_distance=True),
+}
