@@ -18,8 +18,10 @@ class Model(NamedTuple):
     ----------
     queries : function of heads (n, d) and relations (n, e)
         The query vectors (n, d).
-    gradients : function of heads, relations and the gradient (n, d) by the query vectors
-        The gradients by heads and by relations.
+    by_heads : function of relations and the gradient (n, d) by the query vectors
+        The gradient by the heads. It does not depend on them, as queries are linear in each.
+    by_relations : function of heads and the gradient by the query vectors
+        The gradient by the relations, likewise.
     entity_width, relation_width : function of the rank
         The numbers d and e of columns.
     is_distance : bool
@@ -29,7 +31,8 @@ class Model(NamedTuple):
     """
 
     queries: Callable
-    gradients: Callable
+    by_heads: Callable
+    by_relations: Callable
     entity_width: Callable[[int], int]
     relation_width: Callable[[int], int]
     is_distance: bool = False
@@ -51,10 +54,10 @@ def _complex_queries(heads, relations):
     return np.concatenate([a * c - b * d, a * d + b * c], axis=1)
 
 
-def _complex_gradients(heads, relations, slopes):
-    (a, b), (c, d), (x, y) = _parts(heads), _parts(relations), _parts(slopes)
-    by_heads = np.concatenate([x * c + y * d, y * c - x * d], axis=1)
-    return by_heads, np.concatenate([x * a + y * b, y * a - x * b], axis=1)
+def _complex_by_factor(others, slopes):
+    """The slopes times the conjugates: heads and relations have the same part in a query."""
+    (a, b), (x, y) = _parts(others), _parts(slopes)
+    return np.concatenate([x * a + y * b, y * a - x * b], axis=1)
 
 
 def _parts(vectors):
@@ -62,25 +65,24 @@ def _parts(vectors):
     return vectors[:, :half], vectors[:, half:]
 
 
-def _product_gradients(heads, relations, slopes):
-    return slopes * relations, slopes * heads
-
-
 def _matrix_queries(heads, relations):
-    return np.matmul(heads[:, None], _matrices(heads, relations))[:, 0]
+    return np.matmul(heads[:, None], _matrices(relations, heads))[:, 0]
 
 
-def _matrix_gradients(heads, relations, slopes):
-    by_heads = np.matmul(_matrices(heads, relations), slopes[:, :, None])[:, :, 0]
-    return by_heads, (heads[:, :, None] * slopes[:, None]).reshape(len(heads), -1)
+def _matrix_by_heads(relations, slopes):
+    return np.matmul(_matrices(relations, slopes), slopes[:, :, None])[:, :, 0]
 
 
-def _matrices(heads, relations):
-    return relations.reshape(len(heads), heads.shape[1], heads.shape[1])
+def _matrix_by_relations(heads, slopes):
+    return (heads[:, :, None] * slopes[:, None]).reshape(len(heads), -1)
 
 
-def _sum_gradients(heads, relations, slopes):
-    return slopes, slopes
+def _matrices(relations, like):
+    return relations.reshape(len(like), like.shape[1], like.shape[1])
+
+
+def _slopes(others, slopes):
+    return slopes
 
 
 def _rank(rank):
@@ -91,11 +93,17 @@ def _twice(rank):
     return 2 * rank
 
 
+def _square(rank):
+    return rank * rank
+
+
 # Trouillon et al. (2016), Yang et al. (2015), Nickel et al. (2011), Bordes et al. (2013). TransE
 # is the variant with the squared Euclidean distance.
 MODELS = {
-    "complex": Model(_complex_queries, _complex_gradients, _twice, _twice, is_complex=True),
-    "distmult": Model(np.multiply, _product_gradients, _rank, _rank),
-    "rescal": Model(_matrix_queries, _matrix_gradients, _rank, np.square),
-    "transe": Model(np.add, _sum_gradients, _rank, _rank, is_distance=True),
+    "complex": Model(
+        _complex_queries, _complex_by_factor, _complex_by_factor, _twice, _twice, is_complex=True
+    ),
+    "distmult": Model(np.multiply, np.multiply, np.multiply, _rank, _rank),
+    "rescal": Model(_matrix_queries, _matrix_by_heads, _matrix_by_relations, _rank, _square),
+    "transe": Model(np.add, _slopes, _slopes, _rank, _rank, is_distance=True),
 }

@@ -5,21 +5,17 @@ of the reciprocal relation: the inverse, where the graph has one, and otherwise 
 predictor's own, whose vector follows those of the graph's relations.
 """
 
-import hashlib
 import json
 import os
-import zipfile
 from typing import NamedTuple
 
 import numpy as np
 
+from clqa.array_files import read_arrays, write_arrays
 from clqa.embeddings import MODELS, tail_scores
-from clqa.errors import InputError, damaged
-from clqa.files import replacing
+from clqa.errors import InputError, damaged, placed
 from clqa.graphs import Graph
 
-_ARRAYS = ("entities", "relations")
-_TEXTS = ("model", "graph", "vocabulary", "settings", "sha256")
 # Products of as many rows as this are always of one shape, so that the scores of a row are the
 # same bits whatever rows come with it.
 _ROWS = 64
@@ -138,7 +134,7 @@ def _check_widths(name: str, entity_width: int, relation_width: int) -> None:
 
 
 def write_predictor(path: str | os.PathLike, predictor: Predictor) -> None:
-    """Write an uncompressed `.npz` whose bytes depend on its content alone."""
+    """Write a predictor; the same bytes for the same one."""
     texts = {
         "model": predictor.model,
         "graph": predictor.graph,
@@ -146,9 +142,7 @@ def write_predictor(path: str | os.PathLike, predictor: Predictor) -> None:
         "settings": json.dumps(predictor.settings, sort_keys=True),
     }
     arrays = {"entities": predictor.entities, "relations": predictor.relations}
-    texts["sha256"] = _digest(texts, arrays)
-    with replacing(path) as temporary, temporary.open("wb") as stream:
-        np.savez(stream, **{name: np.array(text) for name, text in texts.items()}, **arrays)
+    write_arrays(path, arrays, texts)
 
 
 def open_predictor(path: str | os.PathLike, graph: Graph) -> Predictor:
@@ -160,47 +154,17 @@ def open_predictor(path: str | os.PathLike, graph: Graph) -> Predictor:
         If the file is missing, cut short or changed, or is of another graph.
     """
     try:
-        texts, arrays = _content(path)
+        arrays, texts = read_arrays(path)
+        model, of_graph, vocabulary = (texts[name] for name in ("model", "graph", "vocabulary"))
+        parts = arrays["entities"], arrays["relations"], json.loads(texts["settings"])
     except Exception as error:  # whatever a damaged file makes its reader say
         what = f"not a readable predictor ({error or type(error).__name__})"
         raise damaged(path, what, "train_predictor") from error
-    if texts["graph"] != graph.hash:
-        same = texts["vocabulary"] == graph.vocabulary
+    if of_graph != graph.hash:
+        labels = "the same" if vocabulary == graph.vocabulary else "other"
         raise InputError(
-            f"{path}: predictor of another graph ({texts['graph'][:12]}, expected "
-            f"{graph.hash[:12]}; {'the same' if same else 'other'} labels); train one on this graph"
+            f"{path}: predictor of another graph (hash {of_graph[:12]} with {labels} labels; "
+            f"expected {graph.hash[:12]}); train one on this graph"
         )
-    try:
-        settings = json.loads(texts["settings"])
-        return make_predictor(texts["model"], *arrays.values(), settings, graph)
-    except InputError as error:
-        raise InputError(f"{path}: {error}") from None
-
-
-def _content(path: str | os.PathLike) -> tuple[dict[str, str], dict[str, np.ndarray]]:
-    with zipfile.ZipFile(path) as archive:
-        read = {name: read_member(archive, name) for name in (*_TEXTS, *_ARRAYS)}
-    texts = {name: str(read[name]) for name in _TEXTS}
-    arrays = {name: read[name] for name in _ARRAYS}
-    if any(array.dtype != np.float32 for array in arrays.values()):
-        raise ValueError("expected float32")
-    if texts.pop("sha256") != _digest(texts, arrays):
-        raise ValueError("its content does not have its sha256")
-    return texts, arrays
-
-
-def read_member(archive: zipfile.ZipFile, name: str) -> np.ndarray:
-    """An array of a `.npz`, read to its end so that its checksum is compared."""
-    with archive.open(f"{name}.npy") as stream:
-        array = np.lib.format.read_array(stream, allow_pickle=False)
-        if stream.read(1):
-            raise ValueError(f"{name} is longer than it says")
-    return array
-
-
-def _digest(texts: dict[str, str], arrays: dict[str, np.ndarray]) -> str:
-    digest = hashlib.sha256(json.dumps(texts, sort_keys=True).encode())
-    for name, array in arrays.items():
-        digest.update(f" {name} {array.shape} ".encode())
-        digest.update(np.ascontiguousarray(array, "<f4"))
-    return digest.hexdigest()
+    with placed(path):
+        return make_predictor(model, *parts, graph)
