@@ -36,9 +36,13 @@ def link_queries(graph: Graph, parts: Iterable[str]) -> LinkQueries:
     alone = rows[graph.inverse[rows[:, 1]] < 0]
     turned = np.stack([alone[:, 2], reciprocal[alone[:, 1]], alone[:, 0]], axis=1)
     heads, relations, tails = sorted_unique(np.concatenate([rows, turned])).T
-    starts = np.flatnonzero((np.diff(heads, prepend=-1) != 0) | (np.diff(relations, prepend=-1) != 0))
+    starts = np.flatnonzero(
+        (np.diff(heads, prepend=-1) != 0) | (np.diff(relations, prepend=-1) != 0)
+    )
     offsets = np.append(starts, len(heads)).astype(np.int64)
-    return LinkQueries(heads[starts], relations[starts], Ragged(offsets, np.ascontiguousarray(tails)))
+    return LinkQueries(
+        heads[starts], relations[starts], Ragged(offsets, np.ascontiguousarray(tails))
+    )
 
 
 def picked(queries: LinkQueries, places: np.ndarray) -> LinkQueries:

@@ -49,11 +49,15 @@ def loss_and_gradients(
     gradients.relations[:] = 0
     heads, relations = vectors.entities[batch.heads], vectors.relations[batch.relations]
     queries = model.queries(heads, relations)
-    loss, slopes = _tail_losses(model, queries, vectors.entities, batch, gradients, spread, chunk_bytes)
+    loss, slopes = _tail_losses(
+        model, queries, vectors.entities, batch, gradients, spread, chunk_bytes
+    )
     add_rows(gradients.entities, batch.heads, model.by_heads(relations, slopes))
     add_rows(gradients.relations, batch.relations, model.by_relations(heads, slopes))
     if objective.relation_weight:
-        loss += _relation_losses(model, vectors, batch, objective.relation_weight, gradients, spread)
+        loss += _relation_losses(
+            model, vectors, batch, objective.relation_weight, gradients, spread
+        )
     if objective.regularization:
         loss += _norms(model, vectors, batch, objective.regularization, gradients)
     return loss

@@ -36,6 +36,8 @@ class Predictor(NamedTuple):
         What it was made with.
     graph, vocabulary : str
         Hashes of its graph, as in `clqa.graphs.Graph`.
+    fitted : dict of dict of float
+        For names in `clqa.calibrations.CALIBRATIONS` the parameters fitted on the valid triples.
     """
 
     model: str
@@ -45,6 +47,7 @@ class Predictor(NamedTuple):
     settings: dict
     graph: str
     vocabulary: str
+    fitted: dict = {}
 
 
 def scores(predictor: Predictor, entities: np.ndarray, relations: np.ndarray) -> np.ndarray:
@@ -140,6 +143,7 @@ def write_predictor(path: str | os.PathLike, predictor: Predictor) -> None:
         "graph": predictor.graph,
         "vocabulary": predictor.vocabulary,
         "settings": json.dumps(predictor.settings, sort_keys=True),
+        "fitted": json.dumps(predictor.fitted, sort_keys=True),
     }
     arrays = {"entities": predictor.entities, "relations": predictor.relations}
     write_arrays(path, arrays, texts)
@@ -157,6 +161,7 @@ def open_predictor(path: str | os.PathLike, graph: Graph) -> Predictor:
         arrays, texts = read_arrays(path)
         model, of_graph, vocabulary = (texts[name] for name in ("model", "graph", "vocabulary"))
         parts = arrays["entities"], arrays["relations"], json.loads(texts["settings"])
+        fitted = json.loads(texts["fitted"])
     except Exception as error:  # whatever a damaged file makes its reader say
         what = f"not a readable predictor ({error or type(error).__name__})"
         raise damaged(path, what, "train_predictor") from error
@@ -167,4 +172,4 @@ def open_predictor(path: str | os.PathLike, graph: Graph) -> Predictor:
             f"expected {graph.hash[:12]}); train one on this graph"
         )
     with placed(path):
-        return make_predictor(model, *parts, graph)
+        return make_predictor(model, *parts, graph)._replace(fitted=fitted)
