@@ -5,6 +5,7 @@ A model turns head and relation into a query vector q(h, r), and scores every ta
 and relations. The score of a bilinear model is linear in h, r and t alike.
 """
 
+import math
 from collections.abc import Callable
 from typing import NamedTuple
 
@@ -22,6 +23,8 @@ class Model(NamedTuple):
         The gradient by the heads. It does not depend on them, as queries are linear in each.
     by_relations : function of heads and the gradient by the query vectors
         The gradient by the relations, likewise.
+    turned : function of relations
+        The relations whose scores of (t, h) are those of (h, t).
     entity_width, relation_width : function of the rank
         The numbers d and e of columns.
     is_distance : bool
@@ -33,6 +36,7 @@ class Model(NamedTuple):
     queries: Callable
     by_heads: Callable
     by_relations: Callable
+    turned: Callable
     entity_width: Callable[[int], int]
     relation_width: Callable[[int], int]
     is_distance: bool = False
@@ -85,6 +89,16 @@ def _slopes(others, slopes):
     return slopes
 
 
+def _conjugate(relations):
+    real, imaginary = _parts(relations)
+    return np.concatenate([real, -imaginary], axis=1)
+
+
+def _transposed(relations):
+    rank = math.isqrt(relations.shape[1])
+    return relations.reshape(-1, rank, rank).transpose(0, 2, 1).reshape(relations.shape)
+
+
 def _rank(rank):
     return rank
 
@@ -101,9 +115,17 @@ def _square(rank):
 # is the variant with the squared Euclidean distance.
 MODELS = {
     "complex": Model(
-        _complex_queries, _complex_by_factor, _complex_by_factor, _twice, _twice, is_complex=True
+        _complex_queries,
+        _complex_by_factor,
+        _complex_by_factor,
+        _conjugate,
+        _twice,
+        _twice,
+        is_complex=True,
     ),
-    "distmult": Model(np.multiply, np.multiply, np.multiply, _rank, _rank),
-    "rescal": Model(_matrix_queries, _matrix_by_heads, _matrix_by_relations, _rank, _square),
-    "transe": Model(np.add, _slopes, _slopes, _rank, _rank, is_distance=True),
+    "distmult": Model(np.multiply, np.multiply, np.multiply, np.copy, _rank, _rank),
+    "rescal": Model(
+        _matrix_queries, _matrix_by_heads, _matrix_by_relations, _transposed, _rank, _square
+    ),
+    "transe": Model(np.add, _slopes, _slopes, np.negative, _rank, _rank, is_distance=True),
 }

@@ -47,7 +47,7 @@ class Predictor(NamedTuple):
     settings: dict
     graph: str
     vocabulary: str
-    fitted: dict = {}
+    fitted: dict
 
 
 def scores(predictor: Predictor, entities: np.ndarray, relations: np.ndarray) -> np.ndarray:
@@ -88,7 +88,12 @@ def n_reciprocal(inverse: np.ndarray) -> int:
 
 
 def make_predictor(
-    model: str, entities: np.ndarray, relations: np.ndarray, settings: dict, graph: Graph
+    model: str,
+    entities: np.ndarray,
+    relations: np.ndarray,
+    settings: dict,
+    graph: Graph,
+    fitted: dict | None = None,
 ) -> Predictor:
     """Embeddings as a predictor of a graph.
 
@@ -121,7 +126,8 @@ def make_predictor(
     _check_widths(model, entities.shape[1], relations.shape[1])
     arrays = [np.ascontiguousarray(array, np.float32) for array in arrays.values()]
     reciprocal = reciprocal_relations(graph.inverse)
-    return Predictor(model, *arrays, reciprocal, settings, graph.hash, graph.vocabulary)
+    hashes = graph.hash, graph.vocabulary
+    return Predictor(model, *arrays, reciprocal, settings, *hashes, fitted or {})
 
 
 def _check_widths(name: str, entity_width: int, relation_width: int) -> None:
@@ -172,4 +178,4 @@ def open_predictor(path: str | os.PathLike, graph: Graph) -> Predictor:
             f"expected {graph.hash[:12]}); train one on this graph"
         )
     with placed(path):
-        return make_predictor(model, *parts, graph)._replace(fitted=fitted)
+        return make_predictor(model, *parts, graph, fitted)
