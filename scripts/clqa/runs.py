@@ -12,11 +12,12 @@ from clqa.graph_entries import complete_entry, local_files
 from clqa.methods import CONTROLS, check_settings
 from clqa.metrics import is_of_answers, metric, score_id
 from clqa.plans import GROUP_NAMES, plan
+from clqa.predictor_entries import check_predictor, imported_files
 from clqa.published_entries import READING, check_published
 from clqa.set_rules import set_rule
 from clqa.shards import asked_count, shards, size
 
-KINDS = ("graphs", "query_sets", "shapes", "models")
+KINDS = ("graphs", "query_sets", "shapes", "models", "predictors")
 PACKED = (".gz", ".xz", ".zip", ".tgz")  # files whose size says little
 WORDS = {"true": True, "false": False}  # from the command line they come as text
 
@@ -28,7 +29,7 @@ class Run(NamedTuple):
     ----------
     settings : dict
         The run configuration with defaults filled in.
-    graphs, query_sets, models, shapes : dict
+    graphs, query_sets, models, shapes, predictors : dict
         All catalogue entries by name, in the run or not; shapes are formulas.
     folders : dict
         For each graph the folder of its catalogue file.
@@ -36,8 +37,8 @@ class Run(NamedTuple):
         For each query set its shards, by name, with the shapes that each holds.
     seeds : dict
         For each model that stands for one seed of another the name of that one.
-    folders_of_queries : dict
-        For each query set the folder of its catalogue file.
+    folders_of_queries, folders_of_predictors : dict
+        For each query set and each link predictor the folder of its catalogue file.
     """
 
     settings: dict
@@ -46,8 +47,10 @@ class Run(NamedTuple):
     query_sets: dict[str, dict]
     models: dict[str, dict]
     shapes: dict[str, str]
+    predictors: dict[str, dict]
     shards: dict[str, dict[str, tuple[str, ...]]]
     folders_of_queries: dict[str, str]
+    folders_of_predictors: dict[str, str]
     seeds: dict[str, str]
 
     def local_files(self, graph: str) -> list[str]:
@@ -62,6 +65,15 @@ class Run(NamedTuple):
         """Query sets, of these or of all, that are imported and not sampled."""
         names = self.query_sets if names is None else names
         return [name for name in names if "published" in self.query_sets[name]]
+
+    def imported(self) -> list[str]:
+        """Link predictors whose embeddings come from files."""
+        return [name for name, entry in self.predictors.items() if "imported" in entry]
+
+    def embedding_files(self, predictor: str) -> dict[str, str]:
+        """The user's own files of an imported predictor, by their keys."""
+        folder = self.folders_of_predictors[predictor]
+        return imported_files(self.predictors[predictor], folder)
 
     def formulas(self, queries: str, shard: str) -> dict[str, str]:
         """The formulas of the shapes that a shard of a query set holds."""
@@ -187,6 +199,9 @@ def read_run(config: dict, files: Iterable[str], folder: str, methods: Mapping[s
             asked["shapes"] = matching(asked["shapes"], catalogues["shapes"].entries)
     _check_models(catalogues["models"], methods)
     _check_query_sets(catalogues)
+    for name, entry in catalogues["predictors"].entries.items():
+        with placed(catalogues["predictors"].place(name)):
+            check_predictor(entry)
     for kind in ("query_sets", "shapes", "models"):
         place = f"{_source(kind, settings, contents)}: {kind}"
         _check_names(place, kind, settings[kind], catalogues[kind].entries)
@@ -208,6 +223,7 @@ def read_run(config: dict, files: Iterable[str], folder: str, methods: Mapping[s
         settings=settings,
         folders=catalogues["graphs"].folders,
         folders_of_queries=catalogues["query_sets"].folders,
+        folders_of_predictors=catalogues["predictors"].folders,
         shards=_shards(settings, catalogues),
         seeds=seeds,
         **{kind: catalogue.entries for kind, catalogue in catalogues.items()},
