@@ -10,8 +10,8 @@ from clqa.algebras import ALGEBRAS, NEGATIONS, algebra
 from clqa.answers import answer_sets
 from clqa.formulas import parse
 from clqa.fuzzy_answers import Search, answer_degrees, best_members
-from clqa.graphs import make_graph
-from clqa.link_degrees import edge_places, known_edges, weighted_links, with_edges
+from clqa.link_degrees import weighted_links, with_edges
+from clqa.link_queries import link_queries
 from clqa.plans import plan
 from reference_degrees import degree
 from strategies import formulas, graphs, groundings, values_of
@@ -203,27 +203,10 @@ def test_a_wider_beam_never_lowers_degrees_without_negation(data):
 def test_known_edges_are_certain_in_both_directions_and_others_are_left(graph, relation, entity):
     weights = np.full((N_RELATIONS, N_ENTITIES, N_ENTITIES), 0.25)
     links = weighted_links(weights)
-    links = with_edges(links, known_edges(graph, links.reciprocal))
+    links = with_edges(links, link_queries(graph, graph.triples))
     triples = {tuple(row) for rows in graph.triples.values() for row in rows.tolist()}
     ahead = links.rows(np.array([entity]), np.array([relation]))[0]
     back = links.rows(np.array([entity]), links.reciprocal[[relation]])[0]
     for other in range(N_ENTITIES):
         assert ahead[other] == (1 if (entity, relation, other) in triples else 0.25)
         assert back[other] == (1 if (other, relation, entity) in triples else 0.25)
-
-
-def test_edges_of_a_graph_with_inverses_are_not_turned_again():
-    graph = next_graph()
-    edges = known_edges(graph, np.array([1, 0]))
-    assert edges.keys.tolist() == [0, 4]
-    assert edges.tails.tolist() == [1, 0]
-    owners, places = edge_places(edges, np.array([1, 0, 1]), np.array([0, 0, 1]), 3)
-    assert owners.tolist() == [1, 2]
-    assert places.tolist() == [0, 1]
-
-
-def next_graph():
-    """One edge from 0 to 1 and its inverse, of three entities."""
-    triples = {"train": np.array([(0, 0, 1), (1, 1, 0)]), "valid": [], "test": []}
-    triples = {name: np.array(rows, np.int32).reshape(-1, 3) for name, rows in triples.items()}
-    return make_graph(triples, np.array([1, 0]), 3, "vocabulary")

@@ -8,6 +8,9 @@ from clqa.errors import InputError
 
 # Methods that bound the scale; they do not compete with others.
 CONTROLS = ("oracle", "constant", "random")
+# Settings of every method that answers over the links of a predictor, and has the parameter `links`.
+LINKS = "links"
+LINK_SETTINGS = {"predictor": True, "calibration": True, "hybrid": False}  # and whether required
 WORDS = {"int": "a whole number", "float": "a number", "str": "text", "bool": "true or false"}
 
 
@@ -48,6 +51,11 @@ def _parameters(arguments: ast.arguments) -> tuple[list[str], list[str]]:
     plain = [argument.arg for argument in arguments.args][2:]
     without = len(plain) - len(arguments.defaults)
     required = plain[: max(without, 0)]
+    if LINKS in required:
+        plain.remove(LINKS)
+        required.remove(LINKS)
+        plain = [*LINK_SETTINGS, *plain]
+        required += [key for key, is_required in LINK_SETTINGS.items() if is_required]
     for argument, default in zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True):
         required += [argument.arg] if default is None else []
     return plain + [argument.arg for argument in arguments.kwonlyargs], required
