@@ -19,7 +19,6 @@ from clqa.models import (
     visible_parts,
 )
 from clqa.plans import plan
-from clqa.predicted_links import open_links
 from clqa.predictions import write_predictions
 from clqa.query_sets import QueryTable, check_asked_of, read_answers, read_queries
 
@@ -47,7 +46,7 @@ def predict_answers(
     answers = _answers_of(queries, path_to_queries, path_to_answers) if basis == "answers" else {}
     options = own_settings(settings)
     if takes_links(module):
-        options["links"] = open_links(
+        options["links"] = module.open_links(
             path_to_predictor, graph, settings["calibration"], settings.get("hybrid", False)
         )
     asked = _all_batches(queries, answers, graph.n_entities, chunk_bytes)

@@ -8,7 +8,7 @@ from clqa.errors import InputError
 
 # Methods that bound the scale; they do not compete with others.
 CONTROLS = ("oracle", "constant", "random")
-# Settings of every method that answers over the links of a predictor, and has the parameter `links`.
+# Settings of all methods over the links of a predictor, which have the parameter `links`.
 LINKS = "links"
 LINK_SETTINGS = {"predictor": True, "calibration": True, "hybrid": False}  # and whether required
 WORDS = {"int": "a whole number", "float": "a number", "str": "text", "bool": "true or false"}
@@ -24,11 +24,9 @@ def check_settings(path: str | os.PathLike, settings: dict) -> None:
         possible, or the file has no function `scores`.
     """
     tree = ast.parse(Path(path).read_text(encoding="utf-8"), filename=str(path))
-    functions = {node.name: node for node in tree.body if isinstance(node, ast.FunctionDef)}
-    if "scores" not in functions:
-        raise InputError(f"{path}: expected a function scores(graph, queries, ...)")
-    known, required = _parameters(functions["scores"].args)
-    kinds = _kinds(functions["scores"].args)
+    arguments = _arguments(path, tree)
+    known, required = _parameters(arguments)
+    kinds = _kinds(arguments)
     graphs = _inference_graphs(tree)
     for key in settings:
         if key not in (*known, *["inference_graph"] * bool(graphs)):
@@ -44,6 +42,20 @@ def check_settings(path: str | os.PathLike, settings: dict) -> None:
             f"settings.inference_graph: '{chosen}' is not possible; possible are "
             f"{', '.join(graphs)}"
         )
+
+
+def takes_links(path: str | os.PathLike) -> bool:
+    """Whether a method answers over the links of a predictor."""
+    tree = ast.parse(Path(path).read_text(encoding="utf-8"), filename=str(path))
+    return LINKS in [one.arg for one in _arguments(path, tree).args]
+
+
+def _arguments(path: str | os.PathLike, tree: ast.Module) -> ast.arguments:
+    """The parameters of the function `scores`."""
+    functions = {node.name: node for node in tree.body if isinstance(node, ast.FunctionDef)}
+    if "scores" not in functions:
+        raise InputError(f"{path}: expected a function scores(graph, queries, ...)")
+    return functions["scores"].args
 
 
 def _parameters(arguments: ast.arguments) -> tuple[list[str], list[str]]:

@@ -15,9 +15,10 @@ that a method cannot see what it is to predict. `queries` is a `QueryBatch`. The
 of `scores` are the settings of the method; those without a default must be in its entry in
 `config/models.yaml`. The setting `inference_graph` belongs to every method and is not passed on.
 
-A method with the parameter `links` answers over the links of a predictor: it is given a
-`clqa.link_degrees.LinkDegrees`, which the settings `predictor`, `calibration` and `hybrid` that all
-such methods have describe. The known edges of hybrid links are those of the inference graph.
+A method with the parameter `links` answers over the links of a predictor, and imports
+`clqa.predicted_links.open_links`: it is given the `clqa.link_degrees.LinkDegrees` that this makes
+of the settings `predictor`, `calibration` and `hybrid`, which all such methods have. The known
+edges of hybrid links are those of the inference graph.
 """
 
 import importlib

@@ -54,7 +54,7 @@ def optimal_degrees(node: Node, queries: Optimization) -> np.ndarray:
             degrees = np.zeros(sizes, np.float32)
             degrees[np.arange(sizes[0]), queries.anchors[:, constant]] = 1
             return degrees
-        case Complement(Project() as inner):
+        case Complement(Project(_, _, _, False) as inner):
             return 1 - _projected(inner, queries, np.float32(queries.negation_scale))
         case Complement(inner):
             return 1 - optimal_degrees(inner, queries)

@@ -9,7 +9,7 @@ from clqa.configs import Catalogue, matching, read_catalogue, read_yaml, unknown
 from clqa.errors import InputError, placed
 from clqa.formulas import Formula, atoms, parse
 from clqa.graph_entries import complete_entry, local_files
-from clqa.methods import CONTROLS, check_settings
+from clqa.methods import CONTROLS, check_settings, takes_links
 from clqa.metrics import is_of_answers, metric, score_id
 from clqa.plans import GROUP_NAMES, plan
 from clqa.predictor_entries import check_predictor, imported_files
@@ -78,6 +78,11 @@ class Run(NamedTuple):
     def formulas(self, queries: str, shard: str) -> dict[str, str]:
         """The formulas of the shapes that a shard of a query set holds."""
         return {shape: self.shapes[shape] for shape in self.shards[queries][shard]}
+
+    def predictors_of(self, model: str) -> list[str]:
+        """The link predictor over whose links a model answers, if it does."""
+        name = self.models[model]["settings"].get("predictor")
+        return [name] if name in list(self.predictors) else []
 
     def method_file(self, model: str) -> str:
         """Where the code of a model's method is, below the folder of the scripts."""
@@ -197,7 +202,7 @@ def read_run(config: dict, files: Iterable[str], folder: str, methods: Mapping[s
     for asked in (settings, *catalogues["query_sets"].entries.values()):
         if "shapes" in asked:
             asked["shapes"] = matching(asked["shapes"], catalogues["shapes"].entries)
-    _check_models(catalogues["models"], methods)
+    _check_models(catalogues["models"], methods, catalogues["predictors"].entries)
     _check_query_sets(catalogues)
     for name, entry in catalogues["predictors"].entries.items():
         with placed(catalogues["predictors"].place(name)):
@@ -280,11 +285,14 @@ def _complete_graphs(graphs: Catalogue) -> None:
             graphs.entries[name] = complete_entry(name, entry)
 
 
-def _check_models(models: Catalogue, methods: Mapping[str, Path]) -> None:
+def _check_models(models: Catalogue, methods: Mapping[str, Path], predictors: dict) -> None:
     for name, entry in models.entries.items():
         _check_names(f"{models.place(name)}.method", "methods", [entry["method"]], methods)
         with placed(models.place(name)):
             check_settings(methods[entry["method"]], entry["settings"])
+        if takes_links(methods[entry["method"]]):
+            place = f"{models.place(name)}.settings.predictor"
+            _check_names(place, "predictors", [entry["settings"]["predictor"]], predictors)
 
 
 def _expand_seeds(models: Catalogue, settings: dict) -> dict[str, str]:

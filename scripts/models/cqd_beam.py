@@ -1,4 +1,4 @@
-"""Scores an entity by the best of many partial assignments that are extended step by step: CQD-Beam.
+"""Scores an entity by the best of many assignments that are extended step by step: CQD-Beam.
 
 Arakelyan et al. (2021), "Complex Query Answering with Neural Link Predictors". Each assignment goes
 on with its own best tails (`beam`), so that after the second hop there are as many as beam times
@@ -10,6 +10,9 @@ import numpy as np
 from clqa.algebras import algebra as algebra_of
 from clqa.errors import InputError
 from clqa.fuzzy_answers import Search, answer_degrees
+from clqa.predicted_links import open_links
+
+__all__ = ["INFERENCE_GRAPHS", "open_links", "scores"]
 
 INFERENCE_GRAPHS = ("train", "observed")
 

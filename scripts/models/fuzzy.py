@@ -8,6 +8,9 @@ import numpy as np
 
 from clqa.algebras import algebra as algebra_of
 from clqa.fuzzy_answers import Search, answer_degrees
+from clqa.predicted_links import open_links
+
+__all__ = ["INFERENCE_GRAPHS", "open_links", "scores"]
 
 INFERENCE_GRAPHS = ("train", "observed")
 

@@ -9,14 +9,15 @@ and are `hybrid`. `negation_scale` multiplies the links of a negation; intermedi
 import numpy as np
 
 from clqa.optimal_answers import Optimization, optimal_degrees
+from clqa.predicted_links import open_links
 from clqa.sparse_rows import SparseRows
+
+__all__ = ["INFERENCE_GRAPHS", "open_links", "scores"]
 
 INFERENCE_GRAPHS = ("train", "observed")
 
 
-def scores(
-    graph, queries, links, negation_scale: float = 1.0, least: float = 0.0
-) -> np.ndarray:
+def scores(graph, queries, links, negation_scale: float = 1.0, least: float = 0.0) -> np.ndarray:
     rows = links.kept.setdefault("rows", SparseRows(links))
     task = Optimization(rows, queries.anchors, queries.relations, negation_scale, least)
     return optimal_degrees(queries.plan.root, task)
