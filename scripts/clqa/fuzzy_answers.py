@@ -94,12 +94,13 @@ def _intermediates(node: Node, search: Search) -> Members:
 def best_members(degrees: np.ndarray, beam: int) -> Members:
     """The `beam` members of highest degree of each row, of equal ones those of lowest id."""
     chosen = degrees > 0
-    n_left_out = degrees.shape[1] - beam
-    if n_left_out > 0:
-        cut = np.partition(degrees, n_left_out, axis=1)[:, n_left_out, None]
-        above, tied = degrees > cut, degrees == cut
-        room = beam - above.sum(axis=1, keepdims=True)
-        chosen &= above | (tied & (np.cumsum(tied, axis=1) <= room))
+    for number in np.flatnonzero(chosen.sum(axis=1) > beam):
+        entities = np.flatnonzero(chosen[number])
+        held = degrees[number, entities]
+        cut = np.partition(held, len(held) - beam)[len(held) - beam]
+        tied = entities[held == cut]
+        chosen[number] = degrees[number] > cut
+        chosen[number, tied[: beam - chosen[number].sum()]] = True
     owners, entities = np.nonzero(chosen)
     return Members(owners, entities, degrees[owners, entities])
 
