@@ -2,13 +2,13 @@
 
 import numpy as np
 import pytest
-from reference_links import score
 
 from clqa.array_files import write_arrays
 from clqa.embeddings import MODELS
 from clqa.errors import InputError
 from clqa.graphs import Graph, make_graph
 from clqa.predictors import make_predictor, open_predictor, scores, write_predictor
+from reference_links import score
 
 N_ENTITIES = 9
 # Relation 1 is the inverse of 0; 2 has none, so that the predictor has a relation 3 for it.

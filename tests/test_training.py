@@ -10,8 +10,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from reference_links import loss as reference_loss
-from reference_links import score
 
 from clqa.embeddings import MODELS
 from clqa.errors import InputError
@@ -22,6 +20,8 @@ from clqa.optimizers import adagrad, adam
 from clqa.predictors import open_predictor, scores
 from clqa.training import is_over, train, trained_predictor
 from clqa.training_states import State, Vectors, read_state, write_state
+from reference_links import loss as reference_loss
+from reference_links import score
 from train_predictor import train_predictor
 
 SETTINGS = {
@@ -159,10 +159,6 @@ def test_without_valid_triples_the_last_epoch_counts():
     assert all("mrr" not in point for point in state.curve)
 
 
-class Killed(Exception):
-    """Stands for the end of the process."""
-
-
 def arguments(folder: Path, settings=SETTINGS) -> dict:
     write_graph(folder / "graph.npz", line())
     paths = {"graph": "graph.npz", "predictor": "p.npz", "curve": "p.json", "checkpoint": "c.npz"}
@@ -182,10 +178,10 @@ def test_a_killed_training_goes_on_to_the_same_bytes(tmp_path, monkeypatch, epoc
     def writing(path, state, subject):
         write_state(path, state, subject)
         if state.epoch == epoch:
-            raise Killed
+            raise KeyboardInterrupt
 
     monkeypatch.setattr("train_predictor.write_state", writing)
-    with pytest.raises(Killed):
+    with pytest.raises(KeyboardInterrupt):
         train_predictor(**arguments(parts, settings))
     monkeypatch.undo()
     assert (parts / "c.npz").exists()
@@ -236,7 +232,9 @@ def test_a_checkpoint_that_is_cut_in_half_is_refused(tmp_path):
     write_state(path, train(line(), SETTINGS), {})
     path.write_bytes(path.read_bytes()[: path.stat().st_size // 2])
     given = arguments(tmp_path)
-    with pytest.raises(InputError, match=r"c\.npz: not a readable checkpoint .*delete it") as caught:
+    with pytest.raises(
+        InputError, match=r"c\.npz: not a readable checkpoint .*delete it"
+    ) as caught:
         train_predictor(**given)
     assert "\n" not in str(caught.value)
 
@@ -282,6 +280,8 @@ def test_the_stage_writes_a_predictor_of_its_graph_and_a_curve(tmp_path):
     assert predictor.settings == curve["settings"] == SETTINGS
     assert set(predictor.fitted) == {"softmax", "sigmoid", "affine"}
     h, r, t = 3, 2, 5
-    expected = score("complex", predictor.entities[h], predictor.relations[r], predictor.entities[t])
+    expected = score(
+        "complex", predictor.entities[h], predictor.relations[r], predictor.entities[t]
+    )
     found = scores(predictor, np.array([h]), np.array([r]))[0, t]
     assert found == pytest.approx(expected, rel=1e-4, abs=1e-4)
