@@ -127,9 +127,7 @@ def test_labels_that_are_not_the_graphs_are_refused(folder):
 def test_a_weight_that_is_no_number_is_refused(folder):
     pair = vectors()
     pair[1][1, 0] = np.nan
-    assert "predictor outside: embeddings of relations: row 1" in refused(
-        folder, entities, relations
-    )
+    assert "predictor outside: embeddings of relations: row 1" in refused(folder, *pair)
 
 
 def test_files_of_other_kinds_are_refused_and_nothing_of_them_is_run(folder):
