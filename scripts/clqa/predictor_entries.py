@@ -20,11 +20,6 @@ def check_predictor(entry: dict) -> None:
         raise InputError(f"training.relation_weight: not for {entry['model']}; leave it out")
 
 
-def training_settings(entry: dict) -> dict:
-    """All that a trained predictor depends on beside its graph."""
-    return {"model": entry["model"], **entry["training"]}
-
-
 def imported_files(entry: dict, folder: str) -> dict[str, str]:
     """Where the files of an imported predictor are, by their keys."""
     imported = entry["imported"]

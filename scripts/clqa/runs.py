@@ -70,6 +70,11 @@ class Run(NamedTuple):
         """Link predictors whose embeddings come from files."""
         return [name for name, entry in self.predictors.items() if "imported" in entry]
 
+    def training(self, predictor: str) -> dict:
+        """All that a trained link predictor depends on beside its graph."""
+        entry = self.predictors[predictor]
+        return {"model": entry["model"], **entry["training"]}
+
     def embedding_files(self, predictor: str) -> dict[str, str]:
         """The user's own files of an imported predictor, by their keys."""
         folder = self.folders_of_predictors[predictor]

@@ -9,7 +9,6 @@ SCRIPTS = ROOT / "scripts"
 sys.path.insert(0, str(SCRIPTS))
 
 from clqa import runs, sources
-from clqa.predictor_entries import training_settings
 
 RUN = runs.read_run(
     config=config,
@@ -20,8 +19,6 @@ RUN = runs.read_run(
 WORKFLOW = os.path.relpath(ROOT / "workflow")
 SHARDS = sorted({shard for shards in RUN.shards.values() for shard in shards})
 ORACLES = [name for name, model in RUN.models.items() if model["method"] == "oracle"]
-IMPORTED = RUN.imported()
-TRAINED = [name for name in RUN.predictors if name not in IMPORTED]
 PUBLISHED = RUN.published()
 SAMPLED = [name for name in RUN.query_sets if name not in PUBLISHED]
 OTHER_MODELS = [name for name in RUN.models if name not in ORACLES]

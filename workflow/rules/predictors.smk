@@ -8,16 +8,16 @@ rule train_predictor:
     log:
         "results/logs/train_predictor/{graph}/{predictor}.log",
     wildcard_constraints:
-        predictor=one_of(TRAINED),
+        predictor=one_of(sorted(set(RUN.predictors) - set(RUN.imported()))),
     conda:
         "../../envs/clqa.yaml"
-    threads: lambda wildcards: RUN.predictors[wildcards.predictor]["training"]["threads"]
+    threads: lambda wildcards: RUN.training(wildcards.predictor)["threads"]
     resources:
         mem_mb=growing(4000),
         runtime=growing(240),
     params:
         code=code("train_predictor.py"),
-        settings=lambda wildcards: training_settings(RUN.predictors[wildcards.predictor]),
+        settings=lambda wildcards: RUN.training(wildcards.predictor),
         predictor="{predictor}",
         # Beside the results, so that a killed job does not lose it.
         checkpoint="results/checkpoints/{graph}/{predictor}.npz",
@@ -38,7 +38,7 @@ rule import_predictor:
     log:
         "results/logs/import_predictor/{graph}/{predictor}.log",
     wildcard_constraints:
-        predictor=one_of(IMPORTED),
+        predictor=one_of(RUN.imported()),
     conda:
         "../../envs/clqa.yaml"
     resources:
