@@ -108,5 +108,5 @@ if __name__ == "__main__":
         settings=snakemake.params.settings,
         split=snakemake.params.split,
         path_to_answers=snakemake.input.get("answers"),
-        path_to_predictor=snakemake.input.get("predictor"),
+        path_to_predictor=snakemake.input.get("predictor") or None,
     )

@@ -84,10 +84,10 @@ class Run(NamedTuple):
         """The formulas of the shapes that a shard of a query set holds."""
         return {shape: self.shapes[shape] for shape in self.shards[queries][shard]}
 
-    def predictors_of(self, model: str) -> list[str]:
+    def predictor_of(self, model: str) -> str | None:
         """The link predictor over whose links a model answers, if it does."""
         name = self.models[model]["settings"].get("predictor")
-        return [name] if name in list(self.predictors) else []
+        return name if name in self.predictors else None
 
     def method_file(self, model: str) -> str:
         """Where the code of a model's method is, below the folder of the scripts."""

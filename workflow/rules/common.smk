@@ -48,8 +48,9 @@ def graph_of(wildcards, file="graph"):
 def predictor_of(wildcards):
     """The link predictor over whose links a model answers, if it does."""
     graph = RUN.query_sets[wildcards.queries]["graph"]
-    names = RUN.predictors_of(wildcards.model)
-    return expand(rules.train_predictor.output.predictor, graph=graph, predictor=names)
+    name = RUN.predictor_of(wildcards.model)
+    found = expand(rules.train_predictor.output.predictor, graph=graph, predictor=name)
+    return found[0] if name else []
 
 
 def each_shard(pattern, query_sets, **wildcards):
