@@ -5,7 +5,7 @@ Nothing here knows of plans or arrays. Weights are a function of head, relation 
 
 import functools
 
-from clqa.formulas import And, Atom, Not
+from clqa.formulas import And, Atom, Implies, Not
 from reference_answers import _bound_here, _outside
 
 
@@ -23,6 +23,13 @@ def degree(formula, values, weight, algebra, entities, outside=frozenset("f")):
         return weight(*(values[s] for s in (formula.head, formula.relation, formula.tail)))
     if isinstance(formula, Not):
         return algebra.negate(inner(formula.inner, values, outside=outside))
+    if isinstance(formula, Implies):
+        negated, conclusion = formula.parts
+        outsides = [frozenset(_outside(p, formula, outside)) for p in formula.parts]
+        return algebra.residuum(
+            inner(negated.inner, values, outside=outsides[0]),
+            inner(conclusion, values, outside=outsides[1]),
+        )
     parts = [
         inner(part, values, outside=frozenset(_outside(part, formula, outside)))
         for part in formula.parts

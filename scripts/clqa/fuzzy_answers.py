@@ -15,7 +15,7 @@ import numpy as np
 
 from clqa.algebras import Algebra
 from clqa.link_degrees import LinkDegrees
-from clqa.trees import Anchor, Complement, Everything, Intersect, Node, Project, Unite
+from clqa.trees import Anchor, Complement, Everything, Imply, Intersect, Node, Project, Unite
 
 # Rows of links that are computed at a time, and the part of them that is joined at a time.
 _CHUNK_BYTES = 2**25
@@ -73,6 +73,9 @@ def answer_degrees(node: Node, search: Search) -> np.ndarray:
         case Intersect(children):
             parts = (answer_degrees(child, search) for child in children)
             return functools.reduce(search.algebra.conjoin, parts)
+        case Imply((Complement(condition), conclusion)):
+            degrees = answer_degrees(condition, search), answer_degrees(conclusion, search)
+            return search.algebra.residuum(*degrees)
         case Unite(children):
             parts = (answer_degrees(child, search) for child in children)
             return functools.reduce(search.algebra.disjoin, parts)

@@ -15,7 +15,7 @@ from clqa.algebras import algebra
 from clqa.fuzzy_answers import Members
 from clqa.kernels import kernel
 from clqa.sparse_rows import SparseRows
-from clqa.trees import Anchor, Complement, Everything, Intersect, Node, Project, Unite
+from clqa.trees import Anchor, Complement, Everything, Imply, Intersect, Node, Project, Unite
 
 # Rows that are laid out at a time, and those of a query that a negated projection tries first.
 _CHUNK = 4096
@@ -62,6 +62,9 @@ def optimal_degrees(node: Node, queries: Optimization) -> np.ndarray:
             return functools.reduce(
                 product.conjoin, (optimal_degrees(child, queries) for child in children)
             )
+        case Imply((Complement(condition), conclusion)):
+            degrees = optimal_degrees(condition, queries), optimal_degrees(conclusion, queries)
+            return product.residuum(*degrees)
         case Unite(children):
             return functools.reduce(
                 product.disjoin, (optimal_degrees(child, queries) for child in children)
