@@ -9,7 +9,15 @@ from clqa.filters import full_only
 from clqa.formulas import parse
 from clqa.graphs import read_graph
 from clqa.logs import log_to
-from clqa.models import QueryBatch, batches, inference_graph, load_method, visible_parts
+from clqa.models import (
+    QueryBatch,
+    batches,
+    inference_graph,
+    load_method,
+    own_settings,
+    takes_links,
+    visible_parts,
+)
 from clqa.plans import plan
 from clqa.predictions import write_predictions
 from clqa.query_sets import QueryTable, check_asked_of, read_answers, read_queries
@@ -26,6 +34,7 @@ def predict_answers(
     settings,
     split,
     path_to_answers=None,
+    path_to_predictor=None,
     chunk_bytes=64 * 2**20,
 ):
     """Write the scores of a model; answers are read only for the method that runs on them."""
@@ -36,7 +45,11 @@ def predict_answers(
     queries = read_queries(path_to_queries)
     check_asked_of(graph, split, queries, path_to_queries)
     answers = _answers_of(queries, path_to_queries, path_to_answers) if basis == "answers" else {}
-    options = {key: value for key, value in settings.items() if key != "inference_graph"}
+    options = own_settings(settings)
+    if takes_links(module):
+        options["links"] = module.open_links(
+            path_to_predictor, graph, settings["calibration"], settings.get("hybrid", False)
+        )
     asked = _all_batches(queries, answers, graph.n_entities, chunk_bytes)
     blocks = (module.scores(graph, batch, **options) for batch in _with_progress(asked, queries))
     sidecar = {
@@ -101,4 +114,5 @@ if __name__ == "__main__":
         settings=snakemake.params.settings,
         split=snakemake.params.split,
         path_to_answers=snakemake.input.get("answers"),
+        path_to_predictor=snakemake.input.get("predictor") or None,
     )

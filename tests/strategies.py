@@ -5,7 +5,7 @@ import itertools
 import numpy as np
 from hypothesis import strategies as st
 
-from clqa.formulas import And, Atom, Not, Or, joined, renamed, symbols
+from clqa.formulas import And, Atom, Implies, Not, Or, joined, renamed, symbols
 from clqa.graphs import make_graph
 
 N_ENTITIES, N_RELATIONS = 6, 3
@@ -32,7 +32,7 @@ def edges(graph, splits):
 
 
 @st.composite
-def formulas(draw, depth=3):
+def formulas(draw, depth=3, implications=False):
     """A formula that is a tree of set operators, complements anywhere; every symbol occurs once."""
     numbers = {kind: itertools.count(1) for kind in "sre"}
 
@@ -44,6 +44,7 @@ def formulas(draw, depth=3):
 
     def about(target, depth):
         kinds = ["anchor"] if depth == 0 else ["anchor", "hop", "hop", "and", "or", "not", "leaf"]
+        kinds += ["implies"] * (implications and depth > 0)
         kind = draw(st.sampled_from(kinds))
         if kind == "anchor":
             return atom(fresh("s"), target)
@@ -56,6 +57,8 @@ def formulas(draw, depth=3):
             return joined(And, [about(middle, depth - 1), link])
         if kind == "not":
             return Not(about(target, depth - 1))
+        if kind == "implies":
+            return Implies((Not(about(target, depth - 1)), about(target, depth - 1)))
         parts = [about(target, depth - 1) for _ in range(draw(st.integers(2, 3)))]
         return joined(And if kind == "and" else Or, parts)
 

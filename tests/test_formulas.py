@@ -236,3 +236,61 @@ def test_positive_atoms_bound_the_missing_links(shape, links):
 def test_a_formula_that_is_no_tree_of_sets_is_refused(text):
     with pytest.raises(InputError, match=r"."):
         tree_plan(parse(text))
+
+
+# Implications.
+
+
+@pytest.mark.parametrize(
+    ("text", "written"),
+    [
+        ("r1(s1,f)->r2(s2,f)", "r1(s1,f)->r2(s2,f)"),
+        ("(r1(s1,f)) => (r2(s2,f))", "r1(s1,f)->r2(s2,f)"),
+        ("r1(s1,f)→r2(s2,f)", "r1(s1,f)->r2(s2,f)"),
+        ("r1(s1,f)->(r2(s2,f)->r3(s3,f))", "r1(s1,f)->r2(s2,f)->r3(s3,f)"),
+        ("(r1(s1,f)->r2(s2,f))->r3(s3,f)", "(r1(s1,f)->r2(s2,f))->r3(s3,f)"),
+        ("(r1(s1,f)->r2(s2,f))|r3(s3,f)", "(r1(s1,f)->r2(s2,f))|r3(s3,f)"),
+        ("r1(s1,f)|r2(s2,f)->r3(s3,f)&r4(s4,f)", "r1(s1,f)|r2(s2,f)->r3(s3,f)&r4(s4,f)"),
+        ("r1(s1,f)&(r2(s2,f)->!r3(s3,f))", "r1(s1,f)&(r2(s2,f)->!r3(s3,f))"),
+        ("!(r1(s1,f)->r2(s2,f))", "!(r1(s1,f)->r2(s2,f))"),
+    ],
+)
+def test_implications_bind_least_and_to_the_right(text, written):
+    assert to_text(parse(text)) == written
+    assert parse(written) == parse(text)
+
+
+@given(formulas(implications=True))
+def test_formulas_with_implications_survive_being_written(formula):
+    assert parse(to_text(formula)) == formula
+
+
+@given(formulas(implications=True))
+def test_normal_forms_have_no_implications(formula):
+    assert "->" not in to_text(negation_normal(formula)) + canonical(formula)[0]
+
+
+def test_an_implication_is_the_same_query_as_its_disjunction():
+    written = [canonical(parse(t)) for t in ("r1(s1,f)->r2(s2,f)", "!r1(s1,f)|r2(s2,f)")]
+    assert written[0][0] == written[1][0]
+
+
+@pytest.mark.parametrize(
+    "text", ["r1(s1,f)->", "->r1(s1,f)", "r1(s1,f)-r2(s2,f)", "r1(s1,f)->" * 60 + "r1(s1,f)"]
+)
+def test_half_implications_and_endless_ones_are_refused(text):
+    with pytest.raises(InputError):
+        parse(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "r1(s1,e1)&(r2(s2,e1)->r3(e1,f))",
+        "r1(s1,e1)->r2(e1,f)",
+        "(r1(s1,e1)->r2(e1,f))|r3(e1,f)",
+    ],
+)
+def test_an_implication_across_a_variable_is_no_tree_of_sets(text):
+    with pytest.raises(InputError, match="cannot be planned as set operators"):
+        plan(parse(text))

@@ -15,8 +15,18 @@ from clqa.filters import FILTERS, full_only
 from clqa.formulas import parse
 from clqa.graphs import OBSERVED, make_graph
 from clqa.metrics import METRICS, metric
-from clqa.models import QueryBatch, batches, inference_graph, load_method, visible_parts
+from clqa.models import (
+    QueryBatch,
+    batches,
+    inference_graph,
+    load_method,
+    own_settings,
+    takes_links,
+    visible_parts,
+)
 from clqa.plans import plan
+from clqa.predicted_links import predicted_links
+from clqa.predictors import make_predictor, n_reciprocal
 from clqa.ragged import ragged
 from clqa.ranks import count_competitors
 from clqa.retrieval import query_values
@@ -83,8 +93,19 @@ def scores(method, graph, queries, split="test", **options):
     module = load_method(method, options)
     splits = visible_parts(inference_graph(module, options), graph, split)
     visible = graph._replace(triples={name: graph.triples[name] for name in splits})
-    options.pop("inference_graph", None)
-    return module.scores(visible, queries, **options)
+    own = own_settings(options)
+    if takes_links(module):
+        settings = options["calibration"], options.get("hybrid", False)
+        own["links"] = predicted_links(some_predictor(graph), visible, *settings)
+    return module.scores(visible, queries, **own)
+
+
+def some_predictor(graph):
+    """Random embeddings of a graph."""
+    drawn = np.random.default_rng(8)
+    n_vectors = graph.n_entities, n_reciprocal(graph.inverse)
+    vectors = [2 * drawn.standard_normal((n, 8), np.float32) for n in n_vectors]
+    return make_predictor("complex", *vectors, {}, graph)
 
 
 def registered(model, graph, queries, **options):

@@ -9,7 +9,18 @@ from collections.abc import Iterator
 import numpy as np
 
 from clqa.errors import InputError
-from clqa.formulas import And, Atom, Formula, Not, Or, atoms, renamed, symbols, to_text
+from clqa.formulas import (
+    And,
+    Atom,
+    Formula,
+    Not,
+    Or,
+    atoms,
+    renamed,
+    symbols,
+    to_text,
+    without_implications,
+)
 
 _MANY_ORDERS = 50_000
 
@@ -19,8 +30,9 @@ def canonical(formula: Formula) -> tuple[str, np.ndarray]:
     """Canonical text of a formula and its symmetries.
 
     Two formulas have the same text if and only if they are equal up to the names of their symbols
-    and the order of conjuncts and disjuncts. Several free variables keep their order, that of their
-    numbers, since answers are tuples in that order: no symmetry exchanges two of them.
+    and the order of conjuncts and disjuncts; an implication counts as the disjunction that it is.
+    Several free variables keep their order, that of their numbers, since answers are tuples in that
+    order: no symmetry exchanges two of them.
 
     Returns
     -------
@@ -34,6 +46,7 @@ def canonical(formula: Formula) -> tuple[str, np.ndarray]:
     InputError
         If the formula has too many like branches to be put in order.
     """
+    formula = without_implications(formula)
     own = symbols(formula, "s") + symbols(formula, "r")
     column = {symbol: place for place, symbol in enumerate(own)}
     best, orders = None, {}

@@ -5,6 +5,9 @@ existential variables `e#`, free variables `f#`, relations `r#`, and `!`, `&`, `
 bare integer in place of a constant or relation is a grounded id. An existential variable is bound
 at the smallest subformula that holds all its occurrences, so that `!(r1(s1,e1)&r2(e1,f))` says
 that *no* e1 exists, while `r1(s1,e1)&!r2(e1,f)` says that one exists.
+
+Beyond that, `a->b` is an implication (`=>` and `→` are read, too); it binds least and to the right.
+For crisp answers it is `!a|b`, and the same query; fuzzy logic gives it the residuum's degree.
 """
 
 import re
@@ -39,17 +42,22 @@ class Or:
     parts: tuple["Formula", ...]
 
 
+@dataclass(frozen=True, slots=True)
+class Implies(Or):
+    """An implication from a to b, as the disjunction of `Not(a)` and b that it is when crisp."""
+
+
 Formula = Atom | Not | And | Or
 
-_TOKEN = re.compile(r"\s*(?:([A-Za-z]\w*|\d+)|(&&?|∧)|(\|\|?|∨)|([!~¬])|([(),]))")
-_SIGNS = {2: "&", 3: "|", 4: "!"}
+_TOKEN = re.compile(r"\s*(?:([A-Za-z]\w*|\d+)|(&&?|∧)|(\|\|?|∨)|([!~¬])|(->|=>|→)|([(),]))")
+_SIGNS = {2: "&", 3: "|", 4: "!", 5: "->"}
 _TERM = re.compile(r"(s\d+|e\d*|f\d*|\d+)")
 _RELATION = re.compile(r"(r\d+|\d+)")
 _DEEPEST = 50
 
 
 def parse(text: str) -> Formula:
-    """Read a formula; `!` binds most, then `&`, then `|`; redundant parentheses are allowed.
+    """Read a formula; `!` binds most, then `&`, `|` and `->`; redundant parentheses are allowed.
 
     Raises
     ------
@@ -59,9 +67,9 @@ def parse(text: str) -> Formula:
     """
     tokens = _tokens(text)
     _check_depth(text, tokens)
-    formula, rest = _parse_or(text, tokens)
+    formula, rest = _parse_implication(text, tokens)
     if rest[0][0]:
-        raise _expected("'&', '|' or the end", text, rest)
+        raise _expected("'&', '|', '->' or the end", text, rest)
     return formula
 
 
@@ -91,6 +99,9 @@ def _check_depth(text: str, tokens: list[tuple[str, int]]) -> None:
             depth = ends.pop()
         elif token in ("&", "|"):
             depth = ends[-1] + (len(ends) > 1)
+        elif token == "->":
+            ends[-1] += 1
+            depth = ends[-1] + (len(ends) > 1)
         if depth > _DEEPEST:
             raise InputError(
                 f"formula '{text[:40]}…', column {place + 1}: more than {_DEEPEST} brackets and "
@@ -102,6 +113,14 @@ def _expected(what: str, text: str, tokens: list[tuple[str, int]]) -> InputError
     token, place = tokens[0]
     found = f"found '{token}'" if token else "the text ends"
     return InputError(f"formula '{text}', column {place + 1}: expected {what}, but {found}")
+
+
+def _parse_implication(text, tokens):
+    condition, tokens = _parse_or(text, tokens)
+    if tokens[0][0] != "->":
+        return condition, tokens
+    conclusion, tokens = _parse_implication(text, tokens[1:])
+    return Implies((Not(condition), conclusion)), tokens
 
 
 def _parse_or(text, tokens):
@@ -125,7 +144,8 @@ def joined(kind: type[And] | type[Or], parts) -> Formula:
     """Conjunction or disjunction of `parts`, without nesting and without a single part."""
     flat = []
     for part in parts:
-        flat.extend(part.parts if isinstance(part, kind) else [part])
+        nested = type(part) is kind and kind is not Implies
+        flat.extend(part.parts if nested else [part])
     return flat[0] if len(flat) == 1 else kind(tuple(flat))
 
 
@@ -135,7 +155,7 @@ def _parse_not(text, tokens):
         inner, tokens = _parse_not(text, tokens[1:])
         return Not(inner), tokens
     if token == "(":
-        inner, tokens = _parse_or(text, tokens[1:])
+        inner, tokens = _parse_implication(text, tokens[1:])
         return inner, _skip(")", text, tokens)
     return _parse_atom(text, tokens)
 
@@ -174,8 +194,27 @@ def to_text(formula: Formula) -> str:
         case And(parts):
             texts = (f"({to_text(p)})" if isinstance(p, Or) else to_text(p) for p in parts)
             return "&".join(texts)
+        case Implies((Not(condition), conclusion)):
+            return f"{_bracketed(condition)}->{to_text(conclusion)}"
         case Or(parts):
-            return "|".join(to_text(part) for part in parts)
+            return "|".join(map(_bracketed, parts))
+
+
+def _bracketed(part: Formula) -> str:
+    """The text of a part that an implication would not end at."""
+    return f"({to_text(part)})" if isinstance(part, Implies) else to_text(part)
+
+
+def without_implications(formula: Formula) -> Formula:
+    """The formula with each implication as the disjunction that it is for crisp answers."""
+    match formula:
+        case Atom():
+            return formula
+        case Not(inner):
+            return Not(without_implications(inner))
+        case And(parts) | Or(parts):
+            kind = And if isinstance(formula, And) else Or
+            return joined(kind, map(without_implications, parts))
 
 
 def atoms(formula: Formula) -> Iterator[Atom]:
@@ -249,7 +288,7 @@ def negation_normal(formula: Formula, free: frozenset[str] | None = None) -> For
             return joined(opposite, pushed)
         case And(parts) | Or(parts):
             pushed = (negation_normal(p, free_in(p, formula, free)) for p in parts)
-            return joined(type(formula), pushed)
+            return joined(And if isinstance(formula, And) else Or, pushed)
         case _:
             return formula
 

@@ -15,6 +15,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from clqa.array_files import read_member
 from clqa.errors import InputError, damaged
 from clqa.files import replacing
 
@@ -171,7 +172,7 @@ def read_graph(path: str | os.PathLike, parts: tuple[str, ...] | None = None) ->
         with zipfile.ZipFile(path) as archive:
             observed, restricted = _protocol(archive)
             parts = parts_of(observed) if parts is None else parts
-            arrays = {name: _array(archive, name) for name in (*_SCALARS, "inverse", *parts)}
+            arrays = {name: read_member(archive, name) for name in (*_SCALARS, "inverse", *parts)}
         n_entities, graph_hash, vocabulary = (arrays[name].item() for name in _SCALARS)
         triples = {part: arrays[part] for part in parts}
         if not (isinstance(n_entities, int) and isinstance(graph_hash + vocabulary, str)):
@@ -200,17 +201,8 @@ def _protocol(archive: zipfile.ZipFile) -> tuple[dict[str, tuple[str, ...]], boo
     """Which parts are observed, and whether candidates are restricted."""
     if f"{_PROTOCOL}.npy" not in archive.namelist():
         return OBSERVED, False
-    written, restricted = json.loads(str(_array(archive, _PROTOCOL)))
+    written, restricted = json.loads(str(read_member(archive, _PROTOCOL)))
     return {split: tuple(names) for split, names in written.items()}, bool(restricted)
-
-
-def _array(archive: zipfile.ZipFile, name: str) -> np.ndarray:
-    """An array of a `.npz`, read to its end so that its checksum is compared."""
-    with archive.open(f"{name}.npy") as stream:
-        array = np.lib.format.read_array(stream, allow_pickle=False)
-        if stream.read(1):
-            raise ValueError(f"{name} is longer than it says")
-    return array
 
 
 def _check_inverse(inverse: np.ndarray) -> None:

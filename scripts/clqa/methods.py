@@ -8,6 +8,9 @@ from clqa.errors import InputError
 
 # Methods that bound the scale; they do not compete with others.
 CONTROLS = ("oracle", "constant", "random")
+# Settings of all methods over the links of a predictor, which have the parameter `links`.
+LINKS = "links"
+LINK_SETTINGS = {"predictor": True, "calibration": True, "hybrid": False}  # and whether required
 WORDS = {"int": "a whole number", "float": "a number", "str": "text", "bool": "true or false"}
 
 
@@ -21,11 +24,9 @@ def check_settings(path: str | os.PathLike, settings: dict) -> None:
         possible, or the file has no function `scores`.
     """
     tree = ast.parse(Path(path).read_text(encoding="utf-8"), filename=str(path))
-    functions = {node.name: node for node in tree.body if isinstance(node, ast.FunctionDef)}
-    if "scores" not in functions:
-        raise InputError(f"{path}: expected a function scores(graph, queries, ...)")
-    known, required = _parameters(functions["scores"].args)
-    kinds = _kinds(functions["scores"].args)
+    arguments = _arguments(path, tree)
+    known, required = _parameters(arguments)
+    kinds = _kinds(arguments)
     graphs = _inference_graphs(tree)
     for key in settings:
         if key not in (*known, *["inference_graph"] * bool(graphs)):
@@ -43,11 +44,30 @@ def check_settings(path: str | os.PathLike, settings: dict) -> None:
         )
 
 
+def takes_links(path: str | os.PathLike) -> bool:
+    """Whether a method answers over the links of a predictor."""
+    tree = ast.parse(Path(path).read_text(encoding="utf-8"), filename=str(path))
+    return LINKS in [one.arg for one in _arguments(path, tree).args]
+
+
+def _arguments(path: str | os.PathLike, tree: ast.Module) -> ast.arguments:
+    """The parameters of the function `scores`."""
+    functions = {node.name: node for node in tree.body if isinstance(node, ast.FunctionDef)}
+    if "scores" not in functions:
+        raise InputError(f"{path}: expected a function scores(graph, queries, ...)")
+    return functions["scores"].args
+
+
 def _parameters(arguments: ast.arguments) -> tuple[list[str], list[str]]:
     """Names of the settings, and of those without a default."""
     plain = [argument.arg for argument in arguments.args][2:]
     without = len(plain) - len(arguments.defaults)
     required = plain[: max(without, 0)]
+    if LINKS in required:
+        plain.remove(LINKS)
+        required.remove(LINKS)
+        plain = [*LINK_SETTINGS, *plain]
+        required += [key for key, is_required in LINK_SETTINGS.items() if is_required]
     for argument, default in zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True):
         required += [argument.arg] if default is None else []
     return plain + [argument.arg for argument in arguments.kwonlyargs], required

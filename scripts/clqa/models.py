@@ -16,6 +16,11 @@ To add a method, write `scripts/models/<method>.py` with
 that a method cannot see what it is to predict. `queries` is a `QueryBatch`. The keyword parameters
 of `scores` are the settings of the method; those without a default must be in its entry in
 `config/models.yaml`. The setting `inference_graph` belongs to every method and is not passed on.
+
+A method with the parameter `links` answers over the links of a predictor, and imports
+`clqa.predicted_links.open_links`: it is given the `clqa.link_degrees.LinkDegrees` that this makes
+of the settings `predictor`, `calibration` and `hybrid`, which all such methods have. The known
+edges of hybrid links are those of the inference graph.
 """
 
 import importlib
@@ -29,6 +34,7 @@ import numpy as np
 from clqa.errors import InputError
 from clqa.formulas import Formula
 from clqa.graphs import Graph
+from clqa.methods import LINK_SETTINGS, LINKS
 from clqa.plans import Plan
 from clqa.ragged import Ragged
 from clqa.ragged_sets import row_numbers
@@ -112,7 +118,10 @@ def load_method(name: str, settings: dict) -> ModuleType:
             raise
         raise InputError(f"method {name!r}: there is no scripts/models/{name}.py") from error
     parameters = list(inspect.signature(method.scores).parameters.values())[2:]
-    known = [parameter.name for parameter in parameters]
+    if takes_links(method):
+        parameters = [parameter for parameter in parameters if parameter.name != LINKS]
+    shared = LINK_SETTINGS if takes_links(method) else {}
+    known = [*shared, *(parameter.name for parameter in parameters)]
     for key in settings:
         if key not in (*known, "inference_graph"):
             text = ", ".join(["inference_graph", *known])
@@ -120,7 +129,21 @@ def load_method(name: str, settings: dict) -> ModuleType:
     for parameter in parameters:
         if parameter.default is parameter.empty and parameter.name not in settings:
             raise InputError(f"settings of method {name}: the key {parameter.name} is missing")
+    for key, is_required in shared.items():
+        if is_required and key not in settings:
+            raise InputError(f"settings of method {name}: the key {key} is missing")
     return method
+
+
+def takes_links(method: ModuleType) -> bool:
+    """Whether a method answers over the links of a predictor."""
+    return LINKS in inspect.signature(method.scores).parameters
+
+
+def own_settings(settings: dict) -> dict:
+    """The settings that are handed to the function `scores` of a method."""
+    shared = ("inference_graph", *LINK_SETTINGS)
+    return {key: value for key, value in settings.items() if key not in shared}
 
 
 def inference_graph(method: ModuleType, settings: dict) -> str:

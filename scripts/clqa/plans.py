@@ -17,6 +17,7 @@ from clqa.formulas import (
     And,
     Atom,
     Formula,
+    Implies,
     Not,
     Or,
     atoms,
@@ -33,6 +34,7 @@ from clqa.trees import (
     Anchor,
     Complement,
     Everything,
+    Imply,
     Intersect,
     Node,
     Project,
@@ -138,6 +140,11 @@ def _solve(
     match formula:
         case Not(inner) if outer.isdisjoint(variables(inner)):
             return Complement(_solve(inner, target, columns))
+        case Implies((Not(condition), conclusion) as parts):
+            if not (outer | _shared(parts) - {target}).isdisjoint(variables(condition)):
+                raise _unfit(formula, "has a condition that binds a variable of what is around it")
+            condition = Complement(_solve(condition, target, columns))
+            return Imply((condition, _solve(conclusion, target, columns, outer)))
         case Or(parts):
             # That some value makes a part true means that some part is true for some value.
             shared = outer | _shared(parts) - {target}
@@ -238,6 +245,8 @@ def _distributed(link: Formula, rest: tuple[Formula, ...], free: frozenset[str])
         if opened == link:
             raise _unfit(link, "negates an existential variable together with an outer one")
         return joined(And, [opened, *rest])
+    if isinstance(link, Implies):
+        raise _unfit(link, "implies something of several variables")
     if isinstance(link, Or):
         return Or(tuple(joined(And, [part, *rest]) for part in link.parts))
     return joined(And, [link, *rest])

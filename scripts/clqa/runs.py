@@ -10,15 +10,16 @@ from clqa.configs import Catalogue, matching, read_catalogue, read_yaml, unknown
 from clqa.errors import InputError, placed
 from clqa.formulas import Formula, atoms, parse
 from clqa.graph_entries import complete_entry, local_files
-from clqa.methods import CONTROLS, check_settings
+from clqa.methods import CONTROLS, check_settings, takes_links
 from clqa.metrics import is_of_answers, is_of_tuples, metric, score_id
 from clqa.plans import GROUP_NAMES, plan
+from clqa.predictor_entries import check_predictor, imported_files
 from clqa.published_entries import READING, check_published
 from clqa.set_rules import set_rule
 from clqa.shards import asked_count, shards, size
 from clqa.tuples import free_variables
 
-KINDS = ("graphs", "query_sets", "shapes", "models")
+KINDS = ("graphs", "query_sets", "shapes", "models", "predictors")
 PACKED = (".gz", ".xz", ".zip", ".tgz")  # files whose size says little
 WORDS = {"true": True, "false": False}  # from the command line they come as text
 
@@ -30,7 +31,7 @@ class Run(NamedTuple):
     ----------
     settings : dict
         The run configuration with defaults filled in.
-    graphs, query_sets, models, shapes : dict
+    graphs, query_sets, models, shapes, predictors : dict
         All catalogue entries by name, in the run or not; shapes are formulas.
     folders : dict
         For each graph the folder of its catalogue file.
@@ -38,8 +39,8 @@ class Run(NamedTuple):
         For each query set its shards, by name, with the shapes that each holds.
     seeds : dict
         For each model that stands for one seed of another the name of that one.
-    folders_of_queries : dict
-        For each query set the folder of its catalogue file.
+    folders_of_queries, folders_of_predictors : dict
+        For each query set and each link predictor the folder of its catalogue file.
     """
 
     settings: dict
@@ -48,8 +49,10 @@ class Run(NamedTuple):
     query_sets: dict[str, dict]
     models: dict[str, dict]
     shapes: dict[str, str]
+    predictors: dict[str, dict]
     shards: dict[str, dict[str, tuple[str, ...]]]
     folders_of_queries: dict[str, str]
+    folders_of_predictors: dict[str, str]
     seeds: dict[str, str]
 
     def local_files(self, graph: str) -> list[str]:
@@ -65,9 +68,28 @@ class Run(NamedTuple):
         names = self.query_sets if names is None else names
         return [name for name in names if "published" in self.query_sets[name]]
 
+    def imported(self) -> list[str]:
+        """Link predictors whose embeddings come from files."""
+        return [name for name, entry in self.predictors.items() if "imported" in entry]
+
+    def training(self, predictor: str) -> dict:
+        """All that a trained link predictor depends on beside its graph."""
+        entry = self.predictors[predictor]
+        return {"model": entry["model"], **entry["training"]}
+
+    def embedding_files(self, predictor: str) -> dict[str, str]:
+        """The user's own files of an imported predictor, by their keys."""
+        folder = self.folders_of_predictors[predictor]
+        return imported_files(self.predictors[predictor], folder)
+
     def formulas(self, queries: str, shard: str) -> dict[str, str]:
         """The formulas of the shapes that a shard of a query set holds."""
         return {shape: self.shapes[shape] for shape in self.shards[queries][shard]}
+
+    def predictor_of(self, model: str) -> str | None:
+        """The link predictor over whose links a model answers, if it does."""
+        name = self.models[model]["settings"].get("predictor")
+        return name if name in self.predictors else None
 
     def method_file(self, model: str) -> str:
         """Where the code of a model's method is, below the folder of the scripts."""
@@ -187,8 +209,11 @@ def read_run(config: dict, files: Iterable[str], folder: str, methods: Mapping[s
     for asked in (settings, *catalogues["query_sets"].entries.values()):
         if "shapes" in asked:
             asked["shapes"] = matching(asked["shapes"], catalogues["shapes"].entries)
-    _check_models(catalogues["models"], methods)
+    _check_models(catalogues["models"], methods, catalogues["predictors"].entries)
     _check_query_sets(catalogues)
+    for name, entry in catalogues["predictors"].entries.items():
+        with placed(catalogues["predictors"].place(name)):
+            check_predictor(entry)
     for kind in ("query_sets", "shapes", "models"):
         place = f"{_source(kind, settings, contents)}: {kind}"
         _check_names(place, kind, settings[kind], catalogues[kind].entries)
@@ -212,6 +237,7 @@ def read_run(config: dict, files: Iterable[str], folder: str, methods: Mapping[s
         settings=settings,
         folders=catalogues["graphs"].folders,
         folders_of_queries=catalogues["query_sets"].folders,
+        folders_of_predictors=catalogues["predictors"].folders,
         shards=_shards(settings, catalogues),
         seeds=seeds,
         **{kind: catalogue.entries for kind, catalogue in catalogues.items()},
@@ -269,11 +295,14 @@ def _complete_graphs(graphs: Catalogue) -> None:
             graphs.entries[name] = complete_entry(name, entry)
 
 
-def _check_models(models: Catalogue, methods: Mapping[str, Path]) -> None:
+def _check_models(models: Catalogue, methods: Mapping[str, Path], predictors: dict) -> None:
     for name, entry in models.entries.items():
         _check_names(f"{models.place(name)}.method", "methods", [entry["method"]], methods)
         with placed(models.place(name)):
             check_settings(methods[entry["method"]], entry["settings"])
+        if takes_links(methods[entry["method"]]):
+            place = f"{models.place(name)}.settings.predictor"
+            _check_names(place, "predictors", [entry["settings"]["predictor"]], predictors)
 
 
 def _expand_seeds(models: Catalogue, settings: dict) -> dict[str, str]:

@@ -34,6 +34,10 @@ class Unite(NamedTuple):
     children: tuple["Node", ...]
 
 
+class Imply(Unite):
+    """The union of the complement of a condition and a conclusion: the residuum in fuzzy logic."""
+
+
 class Complement(NamedTuple):
     """All entities of the graph's vocabulary that are not in `inner`."""
 

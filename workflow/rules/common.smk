@@ -48,6 +48,14 @@ def graph_of(wildcards, file="graph"):
     return expand(rules.build_graph.output[file], graph=graph)[0]
 
 
+def predictor_of(wildcards):
+    """The link predictor over whose links a model answers, if it does."""
+    graph = RUN.query_sets[wildcards.queries]["graph"]
+    name = RUN.predictor_of(wildcards.model)
+    found = expand(rules.train_predictor.output.predictor, graph=graph, predictor=name)
+    return found[0] if name else []
+
+
 def each_shard(pattern, query_sets, **wildcards):
     """The files of all shards of some query sets."""
     return [

@@ -3,6 +3,7 @@ rule predict_answers:
     input:
         graph=graph_of,
         queries=rules.sample_queries.output.queries,
+        predictor=predictor_of,
     output:
         predictions=kept("results/predictions/{queries}/{model}/{shard}.npy"),
         sidecar=kept("results/predictions/{queries}/{model}/{shard}.json"),

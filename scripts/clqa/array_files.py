@@ -1,0 +1,55 @@
+"""Files of named arrays and texts that say when they are damaged: `.npz` with a digest."""
+
+import hashlib
+import json
+import os
+import zipfile
+from collections.abc import Mapping
+
+import numpy as np
+
+from clqa.files import replacing
+
+_DIGEST = "sha256"
+
+
+def write_arrays(path: str | os.PathLike, arrays: Mapping[str, np.ndarray], texts: Mapping) -> None:
+    """Write an uncompressed `.npz` whose bytes depend on its content alone."""
+    texts = {**texts, _DIGEST: _digest(arrays, texts)}
+    with replacing(path) as temporary, temporary.open("wb") as stream:
+        np.savez(stream, **{name: np.array(text) for name, text in texts.items()}, **arrays)
+
+
+def read_arrays(path: str | os.PathLike) -> tuple[dict[str, np.ndarray], dict[str, str]]:
+    """The arrays and the texts of a file, in the order in which they were written.
+
+    Raises
+    ------
+    Exception
+        Of any kind, if the file is missing, cut short or changed.
+    """
+    with zipfile.ZipFile(path) as archive:
+        names = [name.removesuffix(".npy") for name in archive.namelist()]
+        read = {name: read_member(archive, name) for name in names}
+    texts = {name: array.item() for name, array in read.items() if array.dtype.kind == "U"}
+    arrays = {name: array for name, array in read.items() if name not in texts}
+    if texts.pop(_DIGEST) != _digest(arrays, texts):
+        raise ValueError("its content does not have its sha256")
+    return arrays, texts
+
+
+def read_member(archive: zipfile.ZipFile, name: str) -> np.ndarray:
+    """An array of a `.npz`, read to its end so that its checksum is compared."""
+    with archive.open(f"{name}.npy") as stream:
+        array = np.lib.format.read_array(stream, allow_pickle=False)
+        if stream.read(1):
+            raise ValueError(f"{name} is longer than it says")
+    return array
+
+
+def _digest(arrays: Mapping[str, np.ndarray], texts: Mapping[str, str]) -> str:
+    digest = hashlib.sha256(json.dumps(texts, sort_keys=True).encode())
+    for name, array in arrays.items():
+        digest.update(f" {name} {array.dtype.str} {array.shape} ".encode())
+        digest.update(np.ascontiguousarray(array))
+    return digest.hexdigest()

@@ -1,0 +1,53 @@
+"""How true it is that links hold: rows of degrees of all tails, from a predictor and known edges.
+
+A row belongs to a head and a relation, or to a tail and the reciprocal relation, so that links are
+followed in both directions. Answering methods know of links nothing but their rows.
+"""
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+
+from clqa.algebras import clamped
+from clqa.link_queries import LinkQueries, tails_of
+
+
+class LinkDegrees(NamedTuple):
+    """Degrees of all links.
+
+    Attributes
+    ----------
+    n_entities : int
+    reciprocal : (n_relations,) int
+        For each relation the one whose tails are its heads; such may follow those of the graph.
+    rows : function of entities (n,) and relations (n,)
+        The degrees (n, n_entities), float32 from 0 to 1, of every entity as the tail of each; the
+        same bits for the same link in every call, in an array that the caller may overwrite.
+    kept : dict
+        What methods keep of these links from one batch of queries to the next, by a name.
+    """
+
+    n_entities: int
+    reciprocal: np.ndarray
+    rows: Callable[[np.ndarray, np.ndarray], np.ndarray]
+    kept: dict
+
+
+def weighted_links(weights: np.ndarray) -> LinkDegrees:
+    """Links of given weights (n_relations, n_entities, n_entities), by head and tail."""
+    both = np.concatenate([clamped(weights), clamped(weights).transpose(0, 2, 1)])
+    reciprocal = np.arange(len(weights)) + len(weights)
+    return LinkDegrees(weights.shape[1], reciprocal, lambda heads, links: both[links, heads], {})
+
+
+def with_edges(links: LinkDegrees, edges: LinkQueries) -> LinkDegrees:
+    """The links with those of known edges set to 1, as CQD-Hybrid and QTO have it."""
+
+    def rows(entities, relations):
+        found = links.rows(entities, relations)
+        tails = tails_of(edges, entities, relations)
+        found[np.repeat(np.arange(len(found)), tails.lengths()), tails.values] = 1
+        return found
+
+    return LinkDegrees(links.n_entities, links.reciprocal, rows, {})

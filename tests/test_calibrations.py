@@ -1,0 +1,154 @@
+"""Scores as degrees, and parameters that are fitted on valid triples."""
+
+import math
+
+import numpy as np
+import pytest
+
+from clqa.calibrations import (
+    CALIBRATIONS,
+    calibration,
+    fitted_parameters,
+    softmax_loss,
+    tail_counts,
+)
+from clqa.errors import InputError
+from clqa.graphs import Graph, make_graph
+from clqa.link_queries import link_queries
+from clqa.predictors import make_predictor
+
+ROW = np.array([[0.0, math.log(2), math.log(5)]], np.float32)
+ONE = np.array([1])
+
+
+def test_sigmoid():
+    assert calibration("sigmoid")(ROW, ONE)[0] == pytest.approx([1 / 2, 2 / 3, 5 / 6])
+    halved = calibration("sigmoid")(ROW, ONE, temperature=0.5)
+    assert halved[0] == pytest.approx([1 / 2, 4 / 5, 25 / 26])
+
+
+def test_affine():
+    found = calibration("affine")(ROW, ONE, factor=2.0, bias=math.log(3))
+    assert found[0] == pytest.approx([3 / 4, 12 / 13, 75 / 76])
+
+
+def test_softmax_times_the_number_of_train_tails():
+    soften = calibration("softmax")
+    assert soften(ROW, ONE)[0] == pytest.approx([1 / 8, 2 / 8, 5 / 8])
+    assert soften(ROW, np.array([0]))[0] == pytest.approx([1 / 8, 2 / 8, 5 / 8])
+    assert soften(ROW, np.array([2]))[0] == pytest.approx([2 / 8, 4 / 8, 0.9999])
+    assert soften(ROW, ONE, threshold=0.2)[0] == pytest.approx([0, 2 / 8, 5 / 8])
+    assert soften(ROW, ONE, temperature=0.5)[0] == pytest.approx([1 / 30, 4 / 30, 25 / 30])
+
+
+def test_min_max():
+    rows = np.array([[1, 2, 5], [3, 3, 3]], np.float32)
+    assert np.allclose(calibration("min-max")(rows, ONE), [[0, 1 / 4, 1], [0, 0, 0]])
+    assert calibration("min-max")(rows, ONE, ceiling=0.9)[0] == pytest.approx([0, 0.225, 0.9])
+
+
+@pytest.mark.parametrize("name", CALIBRATIONS)
+def test_degrees_are_in_the_order_of_scores_and_from_0_to_1(name):
+    rows = np.random.default_rng(0).normal(0, 20, (4, 50)).astype(np.float32)
+    found = calibration(name)(rows, np.array([0, 1, 5, 1000]))
+    assert found.dtype == np.float32
+    assert found.min() >= 0
+    assert found.max() <= 1
+    for row, degrees in zip(rows, found, strict=True):
+        assert (np.diff(degrees[np.argsort(row)]) >= 0).all()
+
+
+@pytest.mark.parametrize(
+    ("name", "settings", "message"),
+    [
+        ("sigmoid", {"temperature": 0}, "temperature must be a number above 0, not 0"),
+        ("softmax", {"temperature": 0.0}, "temperature must be a number above 0"),
+        ("softmax", {"temperature": math.nan}, "temperature must be a number above 0"),
+        ("sigmoid", {"temperature": math.inf}, "temperature must be a number above 0"),
+        ("affine", {"factor": -1.0}, "factor must be a number above 0"),
+        ("affine", {"bias": math.inf}, "bias must be a finite number"),
+    ],
+)
+def test_parameters_without_meaning_are_refused(name, settings, message):
+    with pytest.raises(InputError, match=message):
+        calibration(name)(ROW, ONE, **settings)
+
+
+def test_an_unknown_calibration_is_refused():
+    with pytest.raises(InputError, match=r"unknown calibration softmx \(did you mean softmax\?\)"):
+        calibration("softmx")
+
+
+def test_tails_are_counted_in_train():
+    parts = {"train": [(0, 0, 1), (0, 0, 2)], "valid": [(0, 0, 3)], "test": [(0, 0, 0)]}
+    graph = make_graph({k: np.array(rows) for k, rows in parts.items()}, np.array([-1]), 4, "")
+    train = link_queries(graph, ("train",))
+    assert tail_counts(train, np.array([0, 1, 2]), np.array([0, 0, 1])).tolist() == [2, 0, 1]
+
+
+def drawn_graph(n_valid=4000, n_entities=40, temperature=3.0):
+    """A predictor with random vectors, and valid triples drawn by its softmax at a temperature."""
+    random = np.random.default_rng(0)
+    entities, relations = random.normal(0, 1, (n_entities, 4)), np.ones((2, 4))
+    logits = 3 * entities @ entities.T
+    chances = np.exp(logits / temperature)
+    chances /= chances.sum(axis=1, keepdims=True)
+    heads = random.integers(0, n_entities, n_valid)
+    tails = [random.choice(n_entities, p=chances[h]) for h in heads]
+    none = np.empty((0, 3), np.int32)
+    valid = np.stack([heads, np.zeros_like(heads), tails], axis=1)
+    graph = make_graph(
+        {"train": none, "valid": valid, "test": none}, np.array([-1]), n_entities, ""
+    )
+    return make_predictor("distmult", entities * math.sqrt(3), relations, {}, graph), graph
+
+
+def test_fitted_parameters_have_no_better_neighbour():
+    predictor, graph = drawn_graph()
+    fitted = fitted_parameters(predictor, graph)
+    asked = link_queries(graph, ("valid",))
+    found = predictor.entities[asked.heads] @ predictor.entities.T
+    owners = np.repeat(np.arange(len(found)), asked.tails.lengths())
+    truth = np.zeros(found.shape, bool)
+    truth[owners, asked.tails.values] = True
+
+    def soft(temperature):
+        rows = np.log(np.exp(found / temperature).sum(axis=1))
+        return np.mean(rows[owners] - found[truth] / temperature)
+
+    def logistic(values):
+        return np.log1p(np.exp(np.where(truth, -values, values))).mean()
+
+    best = fitted["softmax"]["temperature"]
+    assert softmax_loss(found, owners, found[truth])(best) == pytest.approx(soft(best), rel=1e-5)
+    assert soft(best) <= min(soft(best * 1.05), soft(best / 1.05))
+    best = fitted["sigmoid"]["temperature"]
+    assert logistic(found / best) <= min(logistic(found / best / c) for c in (1.05, 1 / 1.05))
+    factor, bias = fitted["affine"]["factor"], fitted["affine"]["bias"]
+    least = logistic(factor * found + bias)
+    for c, b in ((1.05, 0), (1 / 1.05, 0), (1, 0.1), (1, -0.1)):
+        assert least <= logistic(factor * c * found + bias + b) + 1e-9
+
+
+def changed(graph: Graph, n_entities=40, **parts) -> Graph:
+    return make_graph({**graph.triples, **parts}, graph.inverse, n_entities, "")
+
+
+def test_test_triples_do_not_move_what_is_fitted_and_without_valid_ones_there_is_nothing():
+    predictor, graph = drawn_graph(300)
+    other = changed(graph, test=graph.triples["valid"][:5])
+    assert fitted_parameters(predictor, other) == fitted_parameters(predictor, graph)
+    assert fitted_parameters(predictor, changed(graph, valid=graph.triples["test"])) == {}
+
+
+def test_train_tails_do_not_compete_with_valid_ones():
+    predictor, graph = drawn_graph(300)
+    valid = graph.triples["valid"]
+    valid = valid[(valid[:, [0, 2]] < 39).all(axis=1)]
+    # Entity 39 is a train tail of every question, of relation 0 and of its reciprocal one.
+    train = [(h, 0, t) for h, t in [*((h, 39) for h in range(40)), *((39, h) for h in range(39))]]
+    known = fitted_parameters(predictor, changed(graph, train=np.array(train), valid=valid))
+    without = changed(graph, n_entities=39, valid=valid)
+    cut = make_predictor("distmult", predictor.entities[:39], predictor.relations, {}, without)
+    for name, fitted in fitted_parameters(cut, without).items():
+        assert known[name] == pytest.approx(fitted, rel=1e-3)

@@ -1,0 +1,130 @@
+"""Exact optimisation: against all assignments, and by hand."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from clqa.formulas import And, Atom, Not, parse
+from clqa.link_degrees import weighted_links
+from clqa.optimal_answers import Optimization, optimal_degrees
+from clqa.plans import plan
+from clqa.sparse_rows import SparseRows
+from reference_answers import _bound_here, _outside
+from strategies import formulas, groundings, values_of
+
+N_ENTITIES, N_RELATIONS = 6, 3
+
+
+def found(formula, anchors, relations, weights, **options):
+    formula = parse(formula) if isinstance(formula, str) else formula
+    rows = SparseRows(weighted_links(weights), options.pop("most_bytes", 2**30))
+    queries = Optimization(rows, np.atleast_2d(anchors), np.atleast_2d(relations), **options)
+    return optimal_degrees(plan(formula).root, queries)
+
+
+def random_weights(seed):
+    drawn = np.random.default_rng(seed)
+    weights = drawn.random((N_RELATIONS, N_ENTITIES, N_ENTITIES)) ** 2
+    weights[drawn.random(weights.shape) < 0.5] = 0
+    weights[drawn.random(weights.shape) < 0.1] = 1
+    return weights.astype(np.float32)
+
+
+def optimum(formula, values, weights, scale, outside=frozenset("f"), last=False):
+    """The best degree over all values of the existential variables, tried one after another.
+
+    `last` says that the links right below are those of a negation, and scaled.
+    """
+    bound = _bound_here(formula, outside)
+    if bound:
+        name = bound[0]
+        return max(
+            optimum(formula, {**values, name: v}, weights, scale, outside | {name}, last)
+            for v in range(N_ENTITIES)
+        )
+    if isinstance(formula, Atom):
+        head, tail = values[formula.head], values[formula.tail]
+        held = weights[values[formula.relation], head, tail]
+        return min(1, scale * held) if last else held
+    if isinstance(formula, Not):
+        return 1 - optimum(formula.inner, values, weights, scale, outside, True)
+    joined = 1.0
+    for part in formula.parts:
+        own = frozenset(_outside(part, formula, outside))
+        # In a negated conjunction, the link that leads to the free variable is the last one.
+        ends = last and isinstance(formula, And) and isinstance(part, Atom)
+        ends = ends and "f" in (part.head, part.tail)
+        degree = optimum(part, values, weights, scale, own, ends)
+        joined *= degree if isinstance(formula, And) else 1 - degree
+    return joined if isinstance(formula, And) else 1 - joined
+
+
+def compare(formula, data, scale, **options):
+    weights = random_weights(data.draw(st.integers(0, 200)))
+    anchors, relations = data.draw(groundings(formula))
+    degrees = found(formula, anchors, relations, weights, negation_scale=scale, **options)
+    for row, constants, symbols in zip(degrees, anchors, relations, strict=True):
+        values = values_of(formula, constants, symbols)
+        wanted = [optimum(formula, {**values, "f": v}, weights, scale) for v in range(N_ENTITIES)]
+        assert row.tolist() == pytest.approx(wanted, abs=1e-5)
+
+
+@settings(max_examples=60)
+@given(st.data(), formulas(depth=2))
+def test_degrees_are_the_optimum_over_all_assignments(data, formula):
+    compare(formula, data, 1.0)
+
+
+SHAPES = [
+    "r1(s1,f)&!r2(s2,f)",
+    "r1(s1,e1)&!r2(s2,e1)&r3(e1,f)",
+    "r1(s1,e1)&r2(e1,f)&!r3(s2,f)",
+    "!(r1(s1,e1)&r2(e1,f))&r3(s2,f)",
+    "r1(s1,e1)&!r2(e1,f)&r3(s2,f)",
+    "r1(s1,e1)&r2(e1,e2)&!r3(e2,f)",
+    "(r1(s1,e1)|r2(s2,e1))&r3(e1,f)",
+]
+
+
+@pytest.mark.parametrize("text", SHAPES)
+@settings(max_examples=20)
+@given(st.data(), st.sampled_from([0.5, 3.0, 6.0]))
+def test_degrees_of_shapes_with_scaled_negation_are_the_optimum(text, data, scale):
+    compare(parse(text), data, scale)
+
+
+@settings(max_examples=20)
+@given(st.data())
+def test_rows_that_are_dropped_are_computed_again(data):
+    compare(parse("r1(s1,e1)&r2(e1,e2)&r3(e2,f)"), data, 1.0, most_bytes=40)
+
+
+def test_a_negation_counts_links_by_its_scale():
+    weights = np.zeros((1, 3, 3), np.float32)
+    weights[0, 0] = [0.125, 0.25, 0.5]
+    degrees = found("!r1(s1,f)", [0], [0], weights, negation_scale=3.0)[0]
+    assert degrees.tolist() == [0.625, 0.25, 0]
+
+
+@settings(max_examples=30)
+@given(st.data(), st.sampled_from([0.01, 0.1, 0.3]))
+def test_without_weak_intermediates_stronger_degrees_stay_exact(data, least):
+    formula = parse("r1(s1,e1)&r2(e1,e2)&r3(e2,f)&r4(s2,f)")
+    weights = random_weights(data.draw(st.integers(0, 200)))
+    anchors, relations = data.draw(groundings(formula))
+    exact = found(formula, anchors, relations, weights)
+    rough = found(formula, anchors, relations, weights, least=least)
+    assert (rough <= exact).all()
+    assert (exact - rough <= least).all()
+    assert rough[exact > least].tolist() == exact[exact > least].tolist()
+
+
+@settings(max_examples=25)
+@given(st.data(), formulas(depth=2))
+def test_degrees_of_a_query_do_not_depend_on_the_batch(data, formula):
+    weights = random_weights(data.draw(st.integers(0, 200)))
+    anchors, relations = data.draw(groundings(formula, n_queries=5))
+    together = found(formula, anchors, relations, weights)
+    alone = [found(formula, anchors[[i]], relations[[i]], weights)[0] for i in range(5)]
+    assert together.tolist() == np.array(alone).tolist()
