@@ -1,9 +1,9 @@
 """How fast link predictors are trained, against the matrix products that training needs at best.
 
 Run as `OMP_NUM_THREADS=1 python benchmarks/bench_training.py`. Steps are made on a made-up graph of
-the size of FB15k-237, and `s/epoch` is for as many questions as that has. `peak` is the rate of a large square product in the same process, `share` the
-part of the time of a step that its three products (scores, gradients by queries and by tails) would
-take at this rate.
+the size of FB15k-237, and `s/epoch` is for as many questions as that has. `peak` is the rate of a
+large square product in the same process, `share` the part of the time of a step that its three
+products (scores, gradients by queries and by tails) would take at this rate.
 """
 
 import sys
