@@ -32,6 +32,8 @@ from clqa.kernels import kernel
 from clqa.ragged import Ragged
 
 _CHUNK = 1 << 18
+# Finding the edges of a binding costs as much as reading so many.
+_LOOK_UP = 16
 NO_CAP = np.iinfo(np.int64).max
 
 
@@ -393,12 +395,12 @@ def _cheapest_leaf(view, desk, query, arity, n_variables):
                 fan_in = min(fan_in, degree(view, query, a, v))
         if desk.gone[v] or stem < 0 or not alone:
             continue
-        if desk.sizes[v] >= 0 and is_linked and desk.sizes[v] * fan_out < best:
-            best, found = desk.sizes[v] * fan_out, (np.int64(v), stem, True)
+        if desk.sizes[v] >= 0 and is_linked and desk.sizes[v] * (_LOOK_UP + fan_out) < best:
+            best, found = desk.sizes[v] * (_LOOK_UP + fan_out), (np.int64(v), stem, True)
         if desk.sizes[v] >= 0:
             fan_in = min(fan_in, np.float64(desk.sizes[v]))
-        if desk.sizes[stem] >= 0 and desk.sizes[stem] * fan_in < best:
-            best, found = desk.sizes[stem] * fan_in, (np.int64(v), stem, False)
+        if desk.sizes[stem] >= 0 and desk.sizes[stem] * (_LOOK_UP + fan_in) < best:
+            best, found = desk.sizes[stem] * (_LOOK_UP + fan_in), (np.int64(v), stem, False)
     return found
 
 
