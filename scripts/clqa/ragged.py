@@ -40,7 +40,7 @@ def ragged(rows, arity: int = 1) -> Ragged:
 
 def is_ascending(ids: Ragged) -> bool:
     """Whether the ids, or tuples, of each row ascend, each of them once."""
-    columns = ids.values.reshape(len(ids.values), -1).T
+    columns = [ids.values] if ids.values.ndim == 1 else ids.values.T
     rises = np.zeros(max(len(ids.values) - 1, 0), bool)
     for column in columns[::-1]:
         steps = np.diff(column)
