@@ -98,8 +98,12 @@ def _types(path: Path) -> Iterator[tuple[str, str, bool]]:
 
 
 def _in_order(formula: Formula) -> Formula:
-    """The formula with its symbols numbered in the order of writing; the free one is `f`."""
-    names = {symbols(formula, "f")[0]: "f"}
+    """The formula with its symbols numbered in the order of writing; a single free one is `f`.
+
+    Several free variables keep their names, which say in which order answers are written.
+    """
+    free = symbols(formula, "f")
+    names = {free[0]: "f"} if len(free) == 1 else {}
     for kind in "ser":
         found = symbols(formula, kind)
         names |= {symbol: f"{kind}{number}" for number, symbol in enumerate(found, start=1)}

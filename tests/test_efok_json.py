@@ -134,29 +134,23 @@ PAIRS = "(r1(s1,f1))&(r2(f1,f2))"
 CYCLE = "r1(s1,e1)&r2(e1,f)&r3(e1,f)"
 
 
-@pytest.mark.parametrize(
-    ("text", "query", "words"),
-    [
-        (
-            PAIRS,
-            [{"s1": 0, "r1": 0, "r2": 2}, {"f1_f2": [[3, 4]]}, {"f1_f2": [[5, 2]]}],
-            "has 2 free variables instead of one; it cannot be planned as set operators",
-        ),
-        (
-            CYCLE,
-            [{"s1": 0, "r1": 0, "r2": 2, "r3": 2}, {"f": [[4]]}, {"f": [[2]]}],
-            "has a cycle or parallel atoms; it cannot be planned as set operators",
-        ),
-    ],
-)
-def test_formulas_that_are_no_sets_are_left_out_one_by_one(small, text, query, words):
-    files = write(small, type0000=ONE, type0001={text: [query]})
-    shapes = {"1p": "r1(s1,f)", "other": text}
+def test_formulas_with_several_free_variables_are_left_out_one_by_one(small):
+    query = [{"s1": 0, "r1": 0, "r2": 2}, {"f1_f2": [[3, 4]]}, {"f1_f2": [[5, 2]]}]
+    words = "has 2 free variables instead of one; it cannot be planned as set operators"
+    files = write(small, type0000=ONE, type0001={PAIRS: [query]})
+    shapes = {"1p": "r1(s1,f)", "other": PAIRS}
     found = refusal(small, files, shapes)
     assert found.startswith("test_type0001_EFOX_qaa.json, other: formula '")
     assert words in found
     assert len(read(small, files, shapes, on_bad_shape="skip")["1p"].anchors) == 1
     assert words in json.loads((small / "report.json").read_text())["other"]["skipped"]
+
+
+def test_parallel_atoms_are_read(small):
+    query = [{"s1": 0, "r1": 0, "r2": 2, "r3": 1}, {"f": [[4]]}, {"f": [[2]]}]
+    found = read(small, write(small, type0000=ONE, type0001={CYCLE: [query]}), {"2m": CYCLE})
+    assert found["2m"].anchors.tolist() == [[0]]
+    assert found["2m"].relations.tolist() == [[0, 2, 1]]
 
 
 def test_pairs_are_read_in_the_order_of_the_variables():

@@ -11,13 +11,20 @@ from hypothesis import strategies as st
 import reference_answers
 from clqa.abstract_graphs import Limits, enumerate_graphs, formula_of
 from clqa.adjacencies import graph_view, split_view
-from clqa.answers import answer_sets, missing_links, split_answers
+from clqa.answers import (
+    SplitAnswers,
+    answer_sets,
+    missing_links,
+    selected_answers,
+    split_answers,
+)
 from clqa.errors import InputError
 from clqa.formulas import And, Atom, Not, Or, joined, parse, symbols
 from clqa.graphs import FULL, OBSERVED
 from clqa.join_plans import JoinPlan, join_plan
 from clqa.markings import positive_atoms
 from clqa.plans import plan, tree_plan
+from clqa.ragged import is_ascending, ragged
 from clqa.reductions import minimal_missing_subsets
 from strategies import edges, formulas, graphs, groundings, values_of
 from test_answers import graph_of
@@ -249,3 +256,23 @@ def test_tables_grow_over_thousands_of_bindings():
     steps = plan(parse("r1(f1,e1)&r2(e1,f2)&r3(f1,f2)"))
     found = answer_sets(steps, view, np.zeros((1, 0)), [[0, 0, 0]])
     assert found.values.tolist() == [list(t) for t in itertools.product(range(n), repeat=2)]
+
+
+def test_pairs_that_are_not_selected_become_easy():
+    easy, hard, retracted = (
+        ragged(rows, arity=2)
+        for rows in ([[(0, 4), (1, 1)], []], [[(2, 3), (0, 5)], [(7, 7)]], [[(1, 1)], []])
+    )
+    found = selected_answers(SplitAnswers(easy, hard, retracted), ragged([[(2, 3)], []], arity=2))
+    assert [rows_of(found.easy, q) for q in range(2)] == [[(0, 4), (0, 5)], [(7, 7)]]
+    assert [rows_of(found.hard, q) for q in range(2)] == [[(2, 3)], []]
+    with pytest.raises(InputError, match="no hard answer"):
+        selected_answers(SplitAnswers(easy, hard, retracted), ragged([[(3, 2)], []], arity=2))
+
+
+def test_tuples_ascend_by_their_first_id_within_a_row():
+    rows = ragged([[(1, 0), (0, 9)], [(0, 0)]], arity=2)
+    assert rows.values.tolist() == [[0, 9], [1, 0], [0, 0]]
+    assert is_ascending(rows)
+    assert not is_ascending(rows._replace(values=rows.values[[1, 0, 2]]))
+    assert not is_ascending(rows._replace(values=rows.values[[0, 0, 2]]))

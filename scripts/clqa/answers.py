@@ -1,5 +1,6 @@
 """Crisp answers of batches of queries, split into easy, hard and retracted, and their links."""
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
@@ -128,9 +129,8 @@ def selected_answers(found: SplitAnswers, selected: Ragged) -> SplitAnswers:
     InputError
         If an answer that is asked for is not hard.
     """
-    every = [found.hard, selected]
-    bound = 1 + max((int(rows.values.max()) for rows in every if len(rows.values)), default=0)
-    if not np.isin(_as_keys(selected, bound), _as_keys(found.hard, bound)).all():
+    (hard, asked), _ = _coded([found.hard, selected])
+    if not np.isin(asked, hard).all():
         raise InputError(
             "an answer is selected that is no hard answer; sample or import its queries again"
         )
@@ -151,25 +151,33 @@ def released_answers(
         them that the full graph does not give are retracted.
     """
     every = [*found, selected, *([] if filtered is None else [filtered])]
-    bound = 1 + max((int(rows.values.max()) for rows in every if len(rows.values)), default=0)
-    easy, hard, retracted, asked = (_as_keys(rows, bound) for rows in every[:4])
-    n_queries = len(selected.offsets) - 1
+    (easy, hard, retracted, asked, *others), decode = _coded(every)
     asked = np.intersect1d(asked, hard)
     full = np.union1d(np.setdiff1d(easy, retracted), hard)
-    taken = full if filtered is None else _as_keys(filtered, bound)
+    taken = others[0] if others else full
     kept = np.setdiff1d(taken, asked)
-    sets = (kept, asked, np.setdiff1d(kept, full))
-    return SplitAnswers(*(_from_keys(keys, bound, n_queries) for keys in sets))
+    return SplitAnswers(*map(decode, (kept, asked, np.setdiff1d(kept, full))))
 
 
-def _as_keys(rows: Ragged, bound: int) -> np.ndarray:
-    """Row and value of each element in one number, ascending."""
-    return np.repeat(np.arange(len(rows.offsets) - 1), rows.lengths()) * bound + rows.values
+def _coded(sets: list[Ragged]) -> tuple[list[np.ndarray], Callable[[np.ndarray], Ragged]]:
+    """Row and value, or tuple, of each element in one number, and the way back.
 
+    The numbers ascend as the elements do.
+    """
+    n_rows = len(sets[0].offsets) - 1
+    values = np.concatenate([rows.values for rows in sets])
+    if values.ndim == 1:
+        kinds, places = np.arange(values.max(initial=0) + 1, dtype=np.int32), values
+    else:
+        kinds, places = np.unique(values, axis=0, return_inverse=True)
+    rows = [np.repeat(np.arange(n_rows), one.lengths()) for one in sets]
+    codes = np.concatenate(rows) * max(len(kinds), 1) + places.reshape(-1)
 
-def _from_keys(keys: np.ndarray, bound: int, n_rows: int) -> Ragged:
-    offsets = np.searchsorted(keys, np.arange(n_rows + 1) * bound).astype(np.int64)
-    return Ragged(offsets, (keys % bound).astype(np.int32))
+    def decode(keys: np.ndarray) -> Ragged:
+        offsets = np.searchsorted(keys, np.arange(n_rows + 1) * max(len(kinds), 1))
+        return Ragged(offsets.astype(np.int64), kinds[keys % max(len(kinds), 1)])
+
+    return np.split(codes, np.cumsum([len(one.values) for one in sets])[:-1]), decode
 
 
 def _checked(

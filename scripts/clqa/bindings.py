@@ -66,8 +66,8 @@ class Desk(NamedTuple):
         Zero between steps.
     bound, done, gone : bool
         Which variables the table has, which atoms hold in it, which variables are eliminated.
-    links : (n_atoms, 2) int64
-        Atoms that a step applies, and whether the new variable is their head.
+    links : (n_atoms, 3) int64
+        Atoms that a step applies, whether the new variable is their head, and their other term.
     spans : (n_atoms, 2) int64
         Where the edges of each begin and end.
     ids, values : (BLOCK,) int64 and uint64
@@ -124,7 +124,7 @@ def desk(n_variables: int, n_atoms: int, n_entities: int) -> Desk:
         bound=np.zeros(n_variables, np.bool_),
         done=np.zeros(n_atoms, np.bool_),
         gone=np.zeros(n_variables, np.bool_),
-        links=np.zeros((n_atoms, 2), np.int64),
+        links=np.zeros((n_atoms, 3), np.int64),
         spans=np.zeros((n_atoms, 2), np.int64),
         ids=np.zeros(BLOCK, np.int64),
         values=np.zeros(BLOCK, np.uint64),
@@ -217,6 +217,7 @@ def choose_links(desk, atoms, v):
             if other < 0 or desk.bound[other]:
                 desk.links[n_links, 0] = a
                 desk.links[n_links, 1] = head == v
+                desk.links[n_links, 2] = other
                 n_links += 1
         if sign == 0:
             n_positive = n_links
@@ -246,7 +247,10 @@ def extend(view, desk, source, n, target, query, v, kind, kept, mode, room):
         Partial bindings tried. If they are more than `room`, the table is of no use.
     """
     n_links, n_positive = choose_links(desk, query.atoms, v)
-    tail_edges, head_edges = view.tails.edges, view.heads.edges
+    # Records are taken apart before the loops: to hand them over costs more than the lines inside.
+    tails, heads, anchors, shifts = view.tails, view.heads, query.anchors, query.shifts
+    tail_edges, head_edges = tails.edges, heads.edges
+    relations = query.relations[query.atoms[:, RELATION]]
     rows, in_values, sums, size = source.rows, source.values, desk.sums, desk.sizes[v]
     members, factors = desk.members[v], desk.factors[v]
     links, spans, ids, values = desk.links, desk.spans, desk.ids, desk.values
@@ -254,7 +258,20 @@ def extend(view, desk, source, n, target, query, v, kind, kept, mode, room):
     tried = end = np.int64(0)
     width, key = rows.shape[1], np.int64(-1) if len(kept) == 0 else kept[0]
     for i in range(n):
-        least, shortest = _find_spans(view, desk, query, rows[i], v, n_links, n_positive)
+        least, shortest = size, np.int64(-1)
+        for k in range(n_links):
+            a, other = links[k, 0], links[k, 2]
+            entity = anchors[-1 - other] if other < 0 else rows[i, other]
+            if links[k, 1]:
+                first, last = find_row(heads, entity, relations[a])
+            else:
+                first, last = find_row(tails, entity, relations[a])
+            spans[k, 0], spans[k, 1] = np.int64(first), np.int64(last)
+            length = np.int64(last) - np.int64(first)
+            # Edges are read in less time than members are searched for among them.
+            most = SEARCH_COST * least if shortest < 0 else least
+            if k < n_positive and (least < 0 or length < most):
+                least, shortest = length, np.int64(k)
         tried += least
         if tried > room:
             break
@@ -264,7 +281,7 @@ def extend(view, desk, source, n, target, query, v, kind, kept, mode, room):
             if shortest >= 0:
                 a, first = links[shortest, 0], spans[shortest, 0] + begin
                 edges = head_edges if links[shortest, 1] else tail_edges
-                _read_edges(edges, first, n_block, value, query.shifts[a], ids, values, mode)
+                _read_edges(edges, first, n_block, value, shifts[a], ids, values, mode)
             else:
                 for j in range(n_block):
                     ids[j] = members[begin + j]
@@ -276,7 +293,7 @@ def extend(view, desk, source, n, target, query, v, kind, kept, mode, room):
                     edges = head_edges if links[k, 1] else tail_edges
                     first, last = spans[k, 0], spans[k, 1]
                     if k < n_positive:
-                        shift = query.shifts[links[k, 0]]
+                        shift = shifts[links[k, 0]]
                         n_block = _follow(edges, first, last, shift, ids, values, n_block, mode)
                     else:
                         n_block = _avoid(edges, first, last, ids, values, n_block, mode)
@@ -320,32 +337,6 @@ def extend(view, desk, source, n, target, query, v, kind, kept, mode, room):
         for i in range(end):
             target.slots[target.places[i]] = -1
     return target, end, tried
-
-
-@inlined
-def _find_spans(view, desk, query, row, v, n_links, n_positive):
-    """Find the edges of a binding for each atom; return the fewest values to try, and whose."""
-    atoms, links, spans = query.atoms, desk.links, desk.spans
-    least, shortest = desk.sizes[v], np.int64(-1)
-    for k in range(n_links):
-        a = links[k, 0]
-        relation = query.relations[atoms[a, RELATION]]
-        if links[k, 1]:
-            other = atoms[a, TAIL]
-            entity = query.anchors[-1 - other] if other < 0 else row[other]
-            first, last = find_row(view.heads, entity, relation)
-        else:
-            other = atoms[a, HEAD]
-            entity = query.anchors[-1 - other] if other < 0 else row[other]
-            first, last = find_row(view.tails, entity, relation)
-        spans[k, 0], spans[k, 1] = np.int64(first), np.int64(last)
-        length = np.int64(last) - np.int64(first)
-        # Edges are read in less time than members are searched for among them.
-        if k < n_positive and (
-            least < 0 or length < (SEARCH_COST * least if shortest < 0 else least)
-        ):
-            least, shortest = length, np.int64(k)
-    return least, shortest
 
 
 @inlined
