@@ -5,9 +5,10 @@ from pathlib import Path
 import pytest
 
 from clqa.errors import InputError
-from clqa.methods import check_settings
+from clqa.methods import check_settings, takes_links
 
 MODELS = Path(__file__).parents[1] / "scripts" / "models"
+LINKED = {"predictor": "complex", "calibration": {"kind": "sigmoid"}}
 
 
 @pytest.mark.parametrize(
@@ -17,6 +18,14 @@ MODELS = Path(__file__).parents[1] / "scripts" / "models"
         ("random", {}, "the key seed is missing"),
         ("traversal", {"inference_graph": "full"}, "'full' is not possible; possible are"),
         ("constant", {"inference_graph": "train"}, "unknown key 'inference_graph'"),
+        ("qto", {"calibration": {"kind": "sigmoid"}}, "the key predictor is missing"),
+        ("qto", {"predictor": "complex"}, "the key calibration is missing"),
+        (
+            "fuzzy",
+            {**LINKED, "links": 1},
+            "unknown key 'links'; known are inference_graph, predict",
+        ),
+        ("random", {"seed": 0, "hybrid": True}, "unknown key 'hybrid'; known are seed"),
     ],
 )
 def test_settings_that_do_not_fit_are_named(method, settings, words):
@@ -33,3 +42,9 @@ def test_a_method_without_scores_is_refused(tmp_path):
 def test_settings_that_fit_are_taken():
     check_settings(MODELS / "random.py", {"seed": 3})
     check_settings(MODELS / "traversal.py", {"inference_graph": "train"})
+    check_settings(MODELS / "qto.py", {**LINKED, "hybrid": True, "least": 0.5})
+
+
+def test_a_method_says_whether_it_answers_over_links():
+    assert takes_links(MODELS / "fuzzy.py")
+    assert not takes_links(MODELS / "random.py")

@@ -1,6 +1,8 @@
 """Answering methods: the contract that each keeps, and what each of ours scores."""
 
+import itertools
 import math
+from inspect import signature
 from pathlib import Path
 
 import numpy as np
@@ -9,6 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import reference_answers
+from clqa.algebras import ALGEBRAS, NEGATIONS
+from clqa.calibrations import CALIBRATIONS
 from clqa.configs import read_yaml, validated
 from clqa.errors import InputError
 from clqa.filters import FILTERS, full_only
@@ -205,12 +209,40 @@ def test_the_observed_graph_is_that_of_the_easy_answers(split):
         ({"method": "random", "seed": 0}, "a: unknown key seed"),
         ({"method": "../random"}, "a.method: '../random' is not allowed"),
         ({"method": 3}, "a.method: expected text"),
+        ({"method": "fuzzy", "settings": {"algebra": "godel"}}, "settings.algebra: unknown value"),
+        (
+            {"method": "fuzzy", "settings": {"beam": 0}},
+            "a.settings.beam: 0 is less than the minimum of 1",
+        ),
+        (
+            {"method": "qto", "settings": {"calibration": {"kind": "sigmod"}}},
+            "a.settings.calibration.kind: unknown value sigmod",
+        ),
+        (
+            {"method": "qto", "settings": {"calibration": {"kind": "sigmoid", "temperature": 0}}},
+            "a.settings.calibration.temperature: 0 is",
+        ),
+        (
+            {"method": "qto", "settings": {"calibration": {}}},
+            "calibration: the key kind is missing",
+        ),
     ],
 )
 def test_a_catalogue_entry_that_does_not_fit_is_refused(entry, message):
     with pytest.raises(InputError) as caught:
         validated({"a": entry}, SCHEMA, "models.yaml")
     assert message in str(caught.value)
+
+
+def test_the_schema_names_the_algebras_and_calibrations_that_there_are():
+    known = SCHEMA["additionalProperties"]["properties"]["settings"]["properties"]
+    assert tuple(known["algebra"]["enum"]) == ALGEBRAS
+    assert tuple(known["negation"]["enum"]) == NEGATIONS
+    calibrations = dict(known["calibration"]["properties"])
+    kinds = calibrations.pop("kind")["enum"]
+    assert kinds == list(CALIBRATIONS)
+    parameters = [list(signature(CALIBRATIONS[kind]).parameters)[2:] for kind in kinds]
+    assert calibrations.keys() == {*itertools.chain(*parameters)}
 
 
 # Oracle.
