@@ -6,9 +6,10 @@ from collections.abc import Iterable, Iterator, Mapping
 from clqa.canonical_forms import canonical
 from clqa.formulas import And, Formula, atoms
 from clqa.inventories import Inventory
-from clqa.reports import GROUPS, Row, negation_reading
+from clqa.reports import Row, negation_reading
 from clqa.roundings import points, rounded
 from clqa.scopes import is_share
+from clqa.shape_groups import HEADLINE
 
 # Columns of the rows that say how a switch is set.
 SWITCHES = ("ties", "filter", "candidates", "averaging")
@@ -66,7 +67,7 @@ def switch_view(table: Inventory, queries: str, metric: str) -> Inventory:
             shown = points(row["delta"]) if is_share(metric) else rounded(row["delta"], 1)
             line = lines.setdefault((row["model"], row["switch"], row["from"], row["to"]), {})
             line[group] = f"{shown:+}"
-    shown_groups = [*GROUPS, "between the shapes"]
+    shown_groups = [*HEADLINE, "between the shapes"]
     kept = [name for name in shown_groups if any(name in line for line in lines.values())]
     rows = [(*key, *(line.get(name, "") for name in kept)) for key, line in lines.items()]
     return Inventory(("model", "switch", "from", "to", *kept), rows)

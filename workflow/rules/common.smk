@@ -37,23 +37,10 @@ def one_of(names):
     return "|".join(map(re.escape, names)) or "(?!)"
 
 
-def kept(path):
-    """Predictions, to keep or to remove after ranking."""
-    return path if RUN.settings["keep_predictions"] else temp(path)
-
-
 def graph_of(wildcards, file="graph"):
     """The graph that a query set asks, or another file of it."""
     graph = RUN.query_sets[wildcards.queries]["graph"]
     return expand(rules.build_graph.output[file], graph=graph)[0]
-
-
-def predictor_of(wildcards):
-    """The link predictor over whose links a model answers, if it does."""
-    graph = RUN.query_sets[wildcards.queries]["graph"]
-    name = RUN.predictor_of(wildcards.model)
-    found = expand(rules.train_predictor.output.predictor, graph=graph, predictor=name)
-    return found[0] if name else []
 
 
 def each_shard(pattern, query_sets, **wildcards):
