@@ -32,8 +32,8 @@ from clqa.ranks import Competitors, Ranking, rank
 from clqa.tables import dictionary, write_table
 from clqa.top_tables import write_tops
 from clqa.tuple_counts import ValueCounts, count_values, known_answers
-from clqa.tuple_tables import ranks_of_values
 from clqa.typed_candidates import Pools, typed_pools
+from clqa.value_ranks import ranks_of_values
 
 
 def rank_answers(

@@ -5,7 +5,7 @@ The ranks of queries with several free variables have a row for each competition
 `lower` stands how many of all candidates tie with the value and have lower ids.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 import numpy as np
@@ -19,42 +19,8 @@ from clqa.joint_ranks import Standing
 from clqa.metrics import is_of_tuples, score_id
 from clqa.query_sets import AnswerTable
 from clqa.ragged_sets import row_numbers, selected
-from clqa.ranks import Competitors
-from clqa.tables import dictionary
-from clqa.tuple_counts import Known, ValueCounts, known_answers
+from clqa.tuple_counts import Known, known_answers
 from clqa.tuple_metrics import Ranked, tuple_values
-
-
-def ranks_of_values(
-    answers: AnswerTable, found: Sequence[ValueCounts], rules: Sequence[str]
-) -> pa.Table:
-    """The counts of all shapes under each of the competitions, as a table."""
-    shapes, n_rules = list(answers.shapes), len(rules)
-    query_ids = np.concatenate([[], *(p.query_ids for p in answers.shapes.values())]).astype(str)
-    sizes = [len(one.known.marginals.values.values) for one in found]
-    owners, variables, first = [np.empty(0, int)], [np.empty(0, int)], 0
-    for one in found:
-        rows, arity = row_numbers(one.known.marginals.values), one.known.arity
-        owners.append(first + rows // arity)
-        variables.append(rows % arity + 1)
-        first += one.known.n_queries
-    values = [one.known.marginals.values.values for one in found]
-    values = np.concatenate([np.empty(0, np.int32), *values])
-    lower = np.concatenate([np.empty(0, np.int32), *(one.lower for one in found)])
-    of_shapes = np.repeat(np.arange(len(shapes)), sizes)
-    columns = {
-        "query_id": dictionary(np.tile(np.concatenate(owners), n_rules), query_ids),
-        "shape": dictionary(np.tile(of_shapes, n_rules), shapes),
-        "variable": np.tile(np.concatenate(variables).astype(np.int8), n_rules),
-        "answer": np.tile(values, n_rules),
-        "filter": dictionary(np.repeat(np.arange(n_rules), len(values)), rules),
-    }
-    for name in Competitors._fields:
-        parts = [getattr(one.counts, name) for one in found]
-        columns[name] = np.concatenate([np.empty((n_rules, 0), np.int32), *parts], axis=1).ravel()
-    columns["lower"] = np.tile(lower, n_rules)
-    columns["links"] = pa.nulls(n_rules * len(values), pa.uint8())
-    return pa.table(columns)
 
 
 class Counted(NamedTuple):
