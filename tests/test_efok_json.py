@@ -146,6 +146,16 @@ def test_formulas_with_several_free_variables_are_left_out_one_by_one(small):
     assert words in json.loads((small / "report.json").read_text())["other"]["skipped"]
 
 
+def test_a_formula_without_a_plan_is_left_out_and_the_others_go_on(small):
+    text, words = "r1(s1,f)&!r2(e1,f)", "e1 occurs only under negation"
+    query = [{"s1": 0, "r1": 0, "r2": 2}, {"f": [[4]]}, {"f": [[2]]}]
+    files, shapes = write(small, type0000=ONE, type0001={text: [query]}), {"1p": "r1(s1,f)"}
+    shapes["other"] = text
+    assert words in refusal(small, files, shapes)
+    assert len(read(small, files, shapes, on_bad_shape="skip")["1p"].anchors) == 1
+    assert words in json.loads((small / "report.json").read_text())["other"]["skipped"]
+
+
 def test_parallel_atoms_are_read(small):
     query = [{"s1": 0, "r1": 0, "r2": 2, "r3": 1}, {"f": [[4]]}, {"f": [[2]]}]
     found = read(small, write(small, type0000=ONE, type0001={CYCLE: [query]}), {"2m": CYCLE})

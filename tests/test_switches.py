@@ -34,6 +34,7 @@ from clqa.ragged import ragged
 from clqa.ranks import count_competitors, rank
 from clqa.reports import Row
 from clqa.scores import query_scores
+from clqa.seeds import with_means
 from clqa.switches import COLUMNS, readings, switch_table
 from clqa.tables import read_table
 from clqa.typed_candidates import Pools, free_ends, typed_pools
@@ -338,6 +339,19 @@ def test_the_table_of_switches_sets_one_switch_at_a_time():
         ("filter", "full-only", "none", -0.25),
         ("candidates", "all:9", "typed of all:9", None),
     ]
+
+
+def test_of_a_model_with_several_seeds_the_means_are_set_side_by_side():
+    pairs = [("net.seed0", "0", 0.2, 0.3), ("net.seed1", "1", 0.4, 0.9)]
+    rows = [
+        some_row(value, group="EPFO", model=model, seed=seed, ties=ties)
+        for model, seed, *values in pairs
+        for ties, value in zip(("pessimistic", "optimistic"), values, strict=True)
+    ]
+    rows = with_means(rows, {model: "net" for model, *_ in pairs})
+    (row,) = switch_table(rows, {"q": {}}, "mrr").rows
+    assert row[1:6] == ("net", "mrr", "ties", "pessimistic", "optimistic")
+    assert row[7:10] == pytest.approx((0.3, 0.6, 0.3))
 
 
 PNI = parse("!(r1(s1,e1)&r2(e1,f))&r3(s2,f)")

@@ -16,7 +16,7 @@ from clqa.formulas import Formula, atoms, symbols, variables
 from clqa.kernels import inlined, kernel
 from clqa.randomness import below, uniform
 from clqa.sets import find_place
-from clqa.walks import DEAD_END, GROUNDED, ROUND_TRIP
+from clqa.walks import DEAD_END, GROUNDED, ROUND_TRIP, draw_edge
 
 _REDRAWS = 40
 # Columns of an atom: its two nodes, the column of its relation in a grounding, whether to prefer
@@ -142,13 +142,9 @@ def assign(walk, course, random, registers, grounding):
             return np.int64(DEAD_END)
         registers[root] = walk.starts[below(random, len(walk.starts))]
     else:
-        first, last = np.int64(0), np.int64(len(walk.edges))
-        if last == 0:
+        forced = draw_edge(walk, random)
+        if forced < 0:
             return np.int64(DEAD_END)
-        if walk.draw == 1:
-            kind = below(random, len(walk.edge_starts) - 1)
-            first, last = walk.edge_starts[kind], walk.edge_starts[kind + 1]
-        forced = first + below(random, last - first)
         is_tail = course.atoms[0, _TAIL] == root
         registers[root] = walk.edges[forced, 2 if is_tail else 0] >> 1
     for k in range(1, len(course.nodes)):

@@ -16,7 +16,7 @@ from clqa.adjacencies import find_row
 from clqa.bits import lowest_one
 from clqa.join_plans import HEAD, NEGATED, RELATION, TAIL
 from clqa.kernels import inlined, kernel
-from clqa.randomness import mixed
+from clqa.row_tables import row_slot
 from clqa.sets import lower_place
 
 BOOLEAN, MARKINGS = 0, 1
@@ -175,31 +175,10 @@ def grown(full, is_hashed, end):
     wider.values[:end] = full.values[:end]
     if is_hashed:
         for i in range(end):
-            place = _slot(wider, wider.rows[i])
+            place = row_slot(wider.slots, wider.rows, wider.rows[i])
             wider.slots[place] = i
             wider.places[i] = place
     return wider
-
-
-@inlined
-def _slot(held, row):
-    """Place of a row in the hash table, or of the gap where it belongs."""
-    mask = np.uint64(len(held.slots) - 1)
-    hashed = np.uint64(0)
-    for entity in row:
-        hashed = mixed(hashed + np.uint64(entity) + np.uint64(0x9E3779B97F4A7C15))
-    place = hashed & mask
-    while held.slots[place] >= 0:
-        other = held.rows[held.slots[place]]
-        same = True
-        for j in range(len(row)):
-            if other[j] != row[j]:
-                same = False
-                break
-        if same:
-            break
-        place = (place + np.uint64(1)) & mask
-    return place
 
 
 @kernel
@@ -402,7 +381,7 @@ def _unite(target, row, kept, v, ids, values, n, end):
         target.rows[end, :] = 0
         for w in kept:
             target.rows[end, w] = ids[j] if w == v else row[w]
-        place = _slot(target, target.rows[end])
+        place = row_slot(target.slots, target.rows, target.rows[end])
         held = target.slots[place]
         if held >= 0:
             target.values[held] |= values[j]

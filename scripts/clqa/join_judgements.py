@@ -8,30 +8,28 @@ from clqa.adjacencies import View
 from clqa.bindings import BOOLEAN, MARKINGS, Desk, Table
 from clqa.bits import lowest_one
 from clqa.join_plans import NEGATED, JoinPlan, without_negated_atoms
-from clqa.joins import NO_CAP, answer_query, look_up
+from clqa.joins import answer_query, look_up
 from clqa.judgements import (
     ACCEPTED,
     FEW_LINKS,
     MANY_BINDINGS,
-    MANY_EASY,
-    MANY_HARD,
-    MANY_RETRACTED,
-    NEGATION,
-    NO_ANSWERS,
     NOTHING_CHANGED,
     Rules,
+    Terms,
     cap,
-    negation_rule,
+    judge_counts,
+    terms_for,
 )
 from clqa.kernels import kernel
-from clqa.walks import NO_HARD, NOTHING_RETRACTED
 
 
 class JoinJudge(NamedTuple):
-    """A shape and the rules for its queries; see `clqa.judgements.Judge`.
+    """A shape that is answered by joins, and the terms for its queries.
 
     Attributes
     ----------
+    both : View
+        The two graphs of a split.
     atoms, starts : see `clqa.join_plans.JoinPlan`
     positive_atoms, positive_starts
         The same without negated atoms.
@@ -42,39 +40,26 @@ class JoinJudge(NamedTuple):
     """
 
     both: View
-    orders: np.ndarray
+    terms: Terms
     atoms: np.ndarray
     starts: np.ndarray
     positive_atoms: np.ndarray
     positive_starts: np.ndarray
     shifts: np.ndarray
-    caps: np.ndarray
-    distinct: bool
-    unordered: bool
-    require_hard: bool
-    negation: int
-    min_links: int
     limit: int
 
 
 def plan_join_judge(both: View, shape: JoinPlan, rules: Rules, orders: np.ndarray) -> JoinJudge:
-    """Prepare the judgement of a shape's queries; caps on answers are per free variable."""
-    caps = [cap(n) for n in (rules.max_hard, rules.max_easy, rules.max_retracted)]
+    """Prepare the judgement of a shape's queries."""
     positive = without_negated_atoms(shape)
     return JoinJudge(
         both=both,
-        orders=orders,
+        terms=terms_for(shape, rules, orders),
         atoms=shape.atoms,
         starts=shape.starts,
         positive_atoms=positive.atoms,
         positive_starts=positive.starts,
         shifts=(shape.atoms[:, NEGATED] == 0).astype(np.uint64),
-        caps=np.array([n if n == NO_CAP else n * shape.arity for n in caps], np.int64),
-        distinct=rules.distinct_branches,
-        unordered=rules.unordered,
-        require_hard=rules.require_hard,
-        negation=NEGATION.index(negation_rule(shape, rules)),
-        min_links=rules.min_links,
         limit=cap(rules.max_bindings),
     )
 
@@ -86,17 +71,18 @@ def judge_joined(judge, desk: Desk, source: Table, target: Table, out, anchors, 
     source, target, out, end, tried = answer_query(
         judge.both, desk, source, target, out, np.int64(0), judge.atoms, judge.starts,
         judge.shifts, anchors, relations, nothing, judge.limit, np.int64(BOOLEAN),
-        judge.min_links > 1,
+        judge.terms.min_links > 1,
     )  # fmt: skip
     if tried > judge.limit:
-        return MANY_BINDINGS, source, target, out
+        return np.int64(MANY_BINDINGS), source, target, out
     retracted, hard, kept = np.int64(0), np.int64(0), np.int64(0)
     for i in range(end):
         retracted += out.values[i] == 1
         hard += out.values[i] == 2
         kept += out.values[i] == 3
-    outcome = _judged(judge, hard, kept, retracted)
-    if outcome == ACCEPTED and judge.min_links > 1 and hard > 0:
+    terms = judge.terms
+    outcome = judge_counts(terms, hard, kept, retracted)
+    if outcome == ACCEPTED and terms.min_links > 1 and hard > 0:
         wanted = np.empty((hard, out.rows.shape[1]), np.int32)
         n = 0
         for i in range(end):
@@ -108,12 +94,14 @@ def judge_joined(judge, desk: Desk, source: Table, target: Table, out, anchors, 
             judge.shifts, anchors, relations, wanted, judge.limit, np.int64(MARKINGS),
             True,
         )  # fmt: skip
+        if tried > judge.limit:
+            return np.int64(MANY_BINDINGS), source, target, out
         families = np.zeros(hard, np.uint64)
         look_up(out.rows[:end], out.values[:end], wanted, families)
         for family in families:
-            if lowest_one(family) < judge.min_links:
+            if lowest_one(family) < terms.min_links:
                 outcome = np.int64(FEW_LINKS)
-    if outcome == ACCEPTED and judge.negation == 1:
+    if outcome == ACCEPTED and terms.negation == 1:
         source, target, out, end, tried = answer_query(
             judge.both, desk, source, target, out, np.int64(0), judge.positive_atoms,
             judge.positive_starts, judge.shifts, anchors, relations, nothing, judge.limit,
@@ -127,20 +115,3 @@ def judge_joined(judge, desk: Desk, source: Table, target: Table, out, anchors, 
         elif n_full == hard + kept:
             outcome = np.int64(NOTHING_CHANGED)
     return outcome, source, target, out
-
-
-@kernel
-def _judged(judge, hard, kept, retracted):
-    if hard == 0 and judge.require_hard:
-        return np.int64(NO_HARD)
-    if hard + kept == 0:
-        return np.int64(NO_ANSWERS)
-    if hard > judge.caps[0]:
-        return np.int64(MANY_HARD)
-    if kept + retracted > judge.caps[1]:
-        return np.int64(MANY_EASY)
-    if retracted > judge.caps[2]:
-        return np.int64(MANY_RETRACTED)
-    if judge.negation == 0 and retracted == 0:
-        return np.int64(NOTHING_RETRACTED)
-    return np.int64(ACCEPTED)

@@ -11,7 +11,7 @@ from clqa.formulas import Formula, to_text
 from clqa.join_plans import JoinPlan
 from clqa.kernels import kernel
 from clqa.plans import Plan, has_negation
-from clqa.randomness import mixed
+from clqa.row_tables import row_slot
 from clqa.sets import BOOLEAN, COST, FREE_OF_COST, collect, look_up, tally
 from clqa.walks import DRAWS, GROUNDED, INVERSE_UNDO, NO_HARD, NOTHING_RETRACTED
 
@@ -88,32 +88,42 @@ def cap(value: int | None) -> int:
     return _NO_CAP if value is None else value
 
 
-class Judge(NamedTuple):
-    """A shape and the rules for its queries, for the kernels.
+class Terms(NamedTuple):
+    """The rules for a shape's queries, for the kernels.
 
     Attributes
     ----------
-    both : View
-        The two graphs of a split.
     orders : (n_symmetries, n_constants + n_relations) int64
         See `canonical_forms.canonical`.
     caps : (3,) int64
-        On hard, easy and retracted answers.
+        On hard, easy and retracted answers, as many times as there are free variables.
     negation : int
         Place in `NEGATION`.
     """
 
-    both: View
     orders: np.ndarray
-    program: np.ndarray
-    normal_program: np.ndarray
-    positive_program: np.ndarray
     caps: np.ndarray
     distinct: bool
     unordered: bool
     require_hard: bool
     negation: int
     min_links: int
+
+
+class Judge(NamedTuple):
+    """A shape that is answered by set operators, and the terms for its queries.
+
+    Attributes
+    ----------
+    both : View
+        The two graphs of a split.
+    """
+
+    both: View
+    terms: Terms
+    program: np.ndarray
+    normal_program: np.ndarray
+    positive_program: np.ndarray
 
 
 class Room(NamedTuple):
@@ -152,16 +162,13 @@ def negation_rule(shape: Plan | JoinPlan, rules: Rules) -> str:
     return rules.negation if has_negation(shape) else "any"
 
 
-def plan_judge(both: View, shape: Plan, rules: Rules, orders: np.ndarray) -> Judge:
-    """Prepare the judgement of a shape's queries."""
-    caps = [cap(value) for value in (rules.max_hard, rules.max_easy, rules.max_retracted)]
-    return Judge(
-        both=both,
+def terms_for(shape: Plan | JoinPlan, rules: Rules, orders: np.ndarray) -> Terms:
+    """The rules for the queries of a shape, for the kernels."""
+    arity = shape.arity if isinstance(shape, JoinPlan) else 1
+    caps = [rules.max_hard, rules.max_easy, rules.max_retracted]
+    return Terms(
         orders=orders,
-        program=shape.program,
-        normal_program=shape.normal_program,
-        positive_program=shape.positive_program,
-        caps=np.array(caps, np.int64),
+        caps=np.array([cap(None if n is None else n * arity) for n in caps], np.int64),
         distinct=rules.distinct_branches,
         unordered=rules.unordered,
         require_hard=rules.require_hard,
@@ -170,10 +177,16 @@ def plan_judge(both: View, shape: Plan, rules: Rules, orders: np.ndarray) -> Jud
     )
 
 
+def plan_judge(both: View, shape: Plan, rules: Rules, orders: np.ndarray) -> Judge:
+    """Prepare the judgement of a shape's queries."""
+    programs = shape.program, shape.normal_program, shape.positive_program
+    return Judge(both, terms_for(shape, rules, orders), *programs)
+
+
 @kernel
-def judge_grounding(judge, accepted, grounding, best):
+def judge_grounding(terms, accepted, grounding, best):
     """Put the grounding into canonical order and look for repeated branches and queries."""
-    orders = judge.orders
+    orders = terms.orders
     for j in range(orders.shape[1]):
         best[j] = grounding[orders[0, j]]
     for i in range(1, orders.shape[0]):
@@ -182,33 +195,31 @@ def judge_grounding(judge, accepted, grounding, best):
             difference = grounding[orders[i, j]] - best[j]
             if difference != 0:
                 break
-        if difference == 0 and judge.distinct:
+        if difference == 0 and terms.distinct:
             return DUPLICATE_BRANCHES
-        if difference < 0 and judge.unordered:
+        if difference < 0 and terms.unordered:
             for j in range(orders.shape[1]):
                 best[j] = grounding[orders[i, j]]
-    return ACCEPTED if accepted.table[find_slot(accepted, best)] < 0 else DUPLICATE_QUERY
+    place = row_slot(accepted.table, accepted.keys, best)
+    return ACCEPTED if accepted.table[place] < 0 else DUPLICATE_QUERY
 
 
 @kernel
-def find_slot(accepted, wanted):
-    """Place of a canonical grounding in the hash table, or of the gap where it belongs."""
-    mask = np.uint64(len(accepted.table) - 1)
-    hashed = np.uint64(0)
-    for value in wanted:
-        hashed = mixed(hashed + np.uint64(value) + np.uint64(0x9E3779B97F4A7C15))
-    place = hashed & mask
-    while accepted.table[place] >= 0:
-        held = accepted.keys[accepted.table[place]]
-        same = True
-        for j in range(len(wanted)):
-            if held[j] != wanted[j]:
-                same = False
-                break
-        if same:
-            break
-        place = (place + np.uint64(1)) & mask
-    return place
+def judge_counts(terms, hard, kept, retracted):
+    """Apply the rules on the number of answers: hard ones, those on both graphs, retracted ones."""
+    if hard == 0 and terms.require_hard:
+        return np.int64(NO_HARD)
+    if hard + kept == 0:
+        return np.int64(NO_ANSWERS)
+    if hard > terms.caps[0]:
+        return np.int64(MANY_HARD)
+    if kept + retracted > terms.caps[1]:
+        return np.int64(MANY_EASY)
+    if retracted > terms.caps[2]:
+        return np.int64(MANY_RETRACTED)
+    if terms.negation == 0 and retracted == 0:
+        return np.int64(NOTHING_RETRACTED)
+    return np.int64(ACCEPTED)
 
 
 @kernel
@@ -218,26 +229,18 @@ def judge_answers(judge, work, room, anchors, relations):
     evaluate(graphs, work, judge.program, anchors, relations, mode)
     tally(graphs, work, counts, mode)
     retracted, hard, kept = counts[1], counts[2], counts[3]
-    if hard == 0 and judge.require_hard:
-        return NO_HARD
-    if hard + kept == 0:
-        return NO_ANSWERS
-    if hard > judge.caps[0]:
-        return MANY_HARD
-    if kept + retracted > judge.caps[1]:
-        return MANY_EASY
-    if retracted > judge.caps[2]:
-        return MANY_RETRACTED
-    if judge.negation == 0 and retracted == 0:
-        return NOTHING_RETRACTED
-    if judge.min_links > 1 and hard > 0 and _few_links(judge, work, room, anchors, relations, hard):
-        return FEW_LINKS
-    if judge.negation == 1:
+    outcome = judge_counts(judge.terms, hard, kept, retracted)
+    if outcome != ACCEPTED:
+        return outcome
+    is_open = judge.terms.min_links > 1 and hard > 0
+    if is_open and _few_links(judge, work, room, anchors, relations, hard):
+        return np.int64(FEW_LINKS)
+    if judge.terms.negation == 1:
         evaluate(graphs, work, judge.positive_program, anchors, relations, mode)
         tally(graphs, work, counts, mode)
         if counts[2] + counts[3] == hard + kept:
-            return NOTHING_CHANGED
-    return ACCEPTED
+            return np.int64(NOTHING_CHANGED)
+    return np.int64(ACCEPTED)
 
 
 @kernel
@@ -248,4 +251,4 @@ def _few_links(judge, work, room, anchors, relations, hard):
     cost = np.int64(COST)
     evaluate(graphs, work, judge.normal_program, anchors, relations, cost)
     look_up(graphs, work, ids[:hard], values, cost)
-    return FREE_OF_COST - values.max() < judge.min_links
+    return FREE_OF_COST - values.max() < judge.terms.min_links

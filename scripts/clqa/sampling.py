@@ -37,7 +37,6 @@ from clqa.judgements import (
     Rules,
     cap,
     check_rules,
-    find_slot,
     judge_answers,
     judge_grounding,
     negation_rule,
@@ -47,6 +46,7 @@ from clqa.kernels import kernel
 from clqa.markings import positive_atoms
 from clqa.plans import Plan, plan
 from clqa.randomness import seek, stream_key
+from clqa.row_tables import row_slot
 from clqa.sets import Scratch, scratch
 from clqa.trees import Anchor, Everything, Project
 from clqa.walks import (
@@ -338,13 +338,13 @@ def _attempt_batch(walks, judge, work, room, state, key, first, batch, accepted)
     grounding = np.empty(n_constants + n_relations, np.int32)
     anchors, relations = grounding[:n_constants], grounding[n_constants:]
     registers = np.empty(len(walks.steps) + 1, np.int64)
-    best = np.empty(judge.orders.shape[1], np.int32)
+    best = np.empty(judge.terms.orders.shape[1], np.int32)
     random = np.empty(1, np.uint64)
     for attempt in range(first, first + batch):
         seek(random, key, attempt)
         outcome = walk(walks, random, registers, grounding, n_constants)
         if outcome == GROUNDED:
-            outcome = judge_grounding(judge, state, grounding, best)
+            outcome = judge_grounding(judge.terms, state, grounding, best)
         if outcome == GROUNDED:
             outcome = judge_answers(judge, work, room, anchors, relations)
         if outcome != GROUNDED:
@@ -362,7 +362,7 @@ def note_accepted(state, anchors, relations, best, accepted, attempt):
     state.anchors[accepted] = anchors
     state.relations[accepted] = relations
     state.keys[accepted] = best
-    state.table[find_slot(state, best)] = accepted
+    state.table[row_slot(state.table, state.keys, best)] = accepted
     state.latest[0] = attempt + 1
 
 
@@ -375,13 +375,13 @@ def _attempt_joins(
     grounding = np.empty(n_constants + n_relations, np.int32)
     anchors, relations = grounding[:n_constants], grounding[n_constants:]
     registers = np.empty(len(course.nodes), np.int64)
-    best = np.empty(judge.orders.shape[1], np.int32)
+    best = np.empty(judge.terms.orders.shape[1], np.int32)
     random = np.empty(1, np.uint64)
     for attempt in range(first, first + batch):
         seek(random, key, attempt)
         outcome = assign(walks, course, random, registers, grounding)
         if outcome == GROUNDED:
-            outcome = judge_grounding(judge, state, grounding, best)
+            outcome = judge_grounding(judge.terms, state, grounding, best)
         if outcome == GROUNDED:
             outcome, source, target, out = judge_joined(
                 judge, desk, source, target, out, anchors, relations

@@ -9,6 +9,7 @@ from clqa.inventories import Inventory
 from clqa.reports import Row, negation_reading
 from clqa.roundings import points, rounded
 from clqa.scopes import is_share
+from clqa.seeds import shown
 from clqa.shape_groups import HEADLINE
 
 # Columns of the rows that say how a switch is set.
@@ -34,6 +35,8 @@ def switch_table(
 ) -> Inventory:
     """The metric of every group and model beside its value with one switch set otherwise.
 
+    Of a model with several seeds it is the mean.
+
     Where a query set has a shape under both readings of a negated chain of hops, the switch `pni`
     is between the two shapes; each has queries of its own.
 
@@ -44,7 +47,7 @@ def switch_table(
     shapes : for each query set the formulas of its shapes
     """
     subjects: dict[tuple[str, str], dict[tuple[str, str], list[Row]]] = {}
-    for row in rows:
+    for row in shown(rows):
         if row.metric == metric and not row.stratum:
             of_model = subjects.setdefault((row.queries, row.model), {})
             of_model.setdefault((row.group, row.shape), []).append(row)

@@ -157,6 +157,18 @@ def plan_walk(
 
 
 @kernel
+def draw_edge(inputs, random):
+    """Place of an edge, drawn evenly or after its relation; -1 if there is none."""
+    first, last = np.int64(0), np.int64(len(inputs.edges))
+    if last == 0:
+        return np.int64(-1)
+    if inputs.draw == 1:
+        kind = below(random, len(inputs.edge_starts) - 1)
+        first, last = inputs.edge_starts[kind], inputs.edge_starts[kind + 1]
+    return first + below(random, last - first)
+
+
+@kernel
 def walk(inputs, random, registers, grounding, n_constants):
     """Ground the shape from an answer backwards.
 
@@ -176,13 +188,9 @@ def walk(inputs, random, registers, grounding, n_constants):
             return np.int64(DEAD_END)
         registers[0] = inputs.starts[below(random, len(inputs.starts))] << 1
     else:
-        first, last = np.int64(0), np.int64(len(inputs.edges))
-        if last == 0:
+        forced = draw_edge(inputs, random)
+        if forced < 0:
             return np.int64(DEAD_END)
-        if inputs.draw == 1:
-            kind = below(random, len(inputs.edge_starts) - 1)
-            first, last = inputs.edge_starts[kind], inputs.edge_starts[kind + 1]
-        forced = first + below(random, last - first)
         # The first step starts from the answer, which is the edge's tail, or its head in reverse.
         registers[0] = inputs.edges[forced, 0 if inputs.steps[0, 4] else 2]
     for k in range(len(inputs.steps)):
