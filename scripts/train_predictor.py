@@ -29,6 +29,9 @@ def train_predictor(
     code; one that diverges leaves the last good checkpoint behind.
     """
     graph = read_graph(path_to_graph, ("train", "valid"))
+    if threads < settings["threads"]:
+        text = "%d threads, and not the %d of the predictor: the last digits may differ"
+        logging.warning(text, threads, settings["threads"])
     subject = {"graph": graph.hash, "settings": settings, "code": code}
     state = read_state(path_to_checkpoint, subject)
     if state is not None:

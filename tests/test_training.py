@@ -285,3 +285,8 @@ def test_the_stage_writes_a_predictor_of_its_graph_and_a_curve(tmp_path):
     )
     found = scores(predictor, np.array([h]), np.array([r]))[0, t]
     assert found == pytest.approx(expected, rel=1e-4, abs=1e-4)
+
+
+def test_fewer_threads_than_the_predictor_asks_for_are_told(tmp_path, caplog):
+    train_predictor(**arguments(tmp_path, SETTINGS | {"threads": 2}))
+    assert "1 threads, and not the 2 of the predictor: the last digits may differ" in caplog.text

@@ -12,39 +12,52 @@ from clqa.embeddings import Model
 from clqa.errors import InputError
 from clqa.graphs import Graph
 from clqa.predictors import n_reciprocal, reciprocal_relations
+from clqa.tensor_files import SUFFIXES, read_tensors
 from clqa.vocabularies import read_labels
 
 
 def read_matrix(path: str | os.PathLike, array: str | None = None) -> np.ndarray:
-    """A matrix of real numbers as float32, from a `.npy`, or from the array of a `.npz`.
+    """A matrix of real numbers as float32, from a `.npy`, a `.npz` or a checkpoint of PyTorch.
+
+    Parameters
+    ----------
+    array : str, optional
+        Name of the array in a `.npz`; name, or the end of the name, of a tensor in a checkpoint.
 
     Raises
     ------
     InputError
-        If the file is missing, damaged, of another kind or holds something else. A checkpoint of
-        PyTorch is such a file.
+        If the file is missing, damaged, of another kind or holds something else.
     """
     suffix = Path(path).suffix
-    if suffix not in (".npy", ".npz"):
-        raise InputError(
-            f"{path}: expected .npy or .npz; save the weights of other files by "
-            "numpy.save(path, tensor.numpy()), where they can be loaded"
-        )
+    if suffix not in (".npy", ".npz", *SUFFIXES):
+        raise InputError(f"{path}: expected .npy, .npz or {', '.join(SUFFIXES)} (PyTorch)")
     try:
-        if suffix == ".npy":
-            found = np.load(path, allow_pickle=False)
-        else:
-            with zipfile.ZipFile(path) as archive:
-                names = [name.removesuffix(".npy") for name in archive.namelist()]
-                if array not in names:
-                    raise ValueError(f"array is {array}; the file has {', '.join(names)}")
-                found = read_member(archive, array)
+        found = _read(path, suffix, array)
     except Exception as error:  # whatever a damaged file makes its reader say
         what = " ".join(str(error or type(error).__name__).split())
-        raise InputError(f"{path}: not readable ({what:.200})") from error
+        raise InputError(f"{path}: not readable ({what:.300})") from error
     if found.ndim != 2 or found.dtype.kind not in "fiu":
         raise InputError(f"{path}: {found.dtype} {found.shape}; expected a matrix of numbers")
     return found.astype(np.float32)
+
+
+def _read(path, suffix: str, array: str | None) -> np.ndarray:
+    if suffix == ".npy":
+        return np.load(path, allow_pickle=False)
+    if suffix == ".npz":
+        with zipfile.ZipFile(path) as archive:
+            names = [name.removesuffix(".npy") for name in archive.namelist()]
+            if array not in names:
+                raise ValueError(f"array is {array}; the file has {', '.join(names)}")
+            return read_member(archive, array)
+    if array is None:
+        raise ValueError("array is missing, the name of the tensor")
+    first, *others = read_tensors(path, array).items()
+    for name, other in others:
+        if not np.array_equal(first[1], other):
+            raise ValueError(f"{first[0]} and {name} differ; name one of them in full")
+    return first[1]
 
 
 def ordered_entities(matrix: np.ndarray, path_to_labels, labels: pa.Array, path) -> np.ndarray:
