@@ -128,3 +128,21 @@ def test_degrees_of_a_query_do_not_depend_on_the_batch(data, formula):
     together = found(formula, anchors, relations, weights)
     alone = [found(formula, anchors[[i]], relations[[i]], weights)[0] for i in range(5)]
     assert together.tolist() == np.array(alone).tolist()
+
+
+@pytest.mark.parametrize("density", [0.3, 0.9, 1.0])
+def test_of_many_intermediates_the_best_that_is_not_linked_is_found(density):
+    drawn = np.random.default_rng(4)
+    weights = drawn.random((2, 60, 60)).astype(np.float32)
+    weights[1] = np.where(drawn.random((60, 60)) < density, 0.2 + 0.8 * weights[1], 0)
+    anchors, relations = np.arange(20)[:, None], np.tile([0, 1], (20, 1))
+    degrees = found("r1(s1,e1)&!r2(e1,f)", anchors, relations, weights, negation_scale=1.5)
+    failing = 1 - np.minimum(1, np.float32(1.5) * weights[1])
+    wanted = (weights[0, :20, :, None] * failing).max(axis=1)
+    assert degrees == pytest.approx(wanted, abs=1e-6)
+
+
+def test_an_implication_has_the_degree_of_the_residuum_of_the_product():
+    weights = np.zeros((2, 2, 2), np.float32)
+    weights[0, 0], weights[1, 0] = [0.25, 0.5], [0.5, 0.25]
+    assert found("r1(s1,f)->r2(s2,f)", [0, 0], [0, 1], weights)[0].tolist() == [1, 0.5]
