@@ -18,7 +18,7 @@ from clqa.models import (
     takes_links,
     visible_parts,
 )
-from clqa.plans import plan
+from clqa.plans import plan, tree_plan
 from clqa.predictions import write_predictions
 from clqa.query_sets import QueryTable, check_asked_of, read_answers, read_queries
 from clqa.tuples import combined, common_variables
@@ -50,7 +50,8 @@ def predict_answers(
         options["links"] = module.open_links(
             path_to_predictor, graph, settings["calibration"], settings.get("hybrid", False)
         )
-    asked = _all_batches(queries, answers, graph.n_entities, chunk_bytes)
+    planned = tree_plan if takes_links(module) else plan
+    asked = _all_batches(queries, planned, answers, graph.n_entities, chunk_bytes)
     blocks = (module.scores(graph, batch, **options) for batch in _with_progress(asked, queries))
     sidecar = {
         "query_ids": [str(name) for part in queries.shapes.values() for name in part.query_ids],
@@ -80,7 +81,9 @@ def _answers_of(queries: QueryTable, path_to_queries, path_to_answers) -> dict:
     return answers.shapes
 
 
-def _all_batches(queries: QueryTable, answers, n_entities, chunk_bytes) -> Iterator[QueryBatch]:
+def _all_batches(
+    queries: QueryTable, planned, answers, n_entities, chunk_bytes
+) -> Iterator[QueryBatch]:
     for shape, part in queries.shapes.items():
         full = None
         if shape in answers:
@@ -89,7 +92,7 @@ def _all_batches(queries: QueryTable, answers, n_entities, chunk_bytes) -> Itera
             full = combined(full_only, *sets) if sets[0].values.ndim > 1 else full_only(*sets)
         formula = parse(queries.metadata["formulas"][shape])
         rows = (part.query_ids, part.anchors, part.relations)
-        whole = QueryBatch(plan(formula), *rows, full, formula)
+        whole = QueryBatch(planned(formula), *rows, full, formula)
         yield from batches(whole, n_entities, chunk_bytes)
 
 

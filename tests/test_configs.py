@@ -476,6 +476,15 @@ def test_a_pattern_that_fits_no_shape_is_refused():
         read_run(settings, [], ROOT / "config", METHODS)
 
 
+def test_models_over_links_ask_for_trees_of_sets():
+    settings = {**copy.deepcopy(DEFAULT), "shapes": ["1p", "2m"], "models": ["constant"]}
+    assert read_run(settings, [], ROOT / "config", METHODS).settings["shapes"] == ["1p", "2m"]
+    settings["models"] = ["constant", "qto"]
+    words = r"shapes\.yaml: 2m: .* is no tree of sets .* as the model qto needs"
+    with pytest.raises(InputError, match=words):
+        read_run(settings, [], ROOT / "config", METHODS)
+
+
 @pytest.mark.parametrize(
     ("text", "expected"),
     [

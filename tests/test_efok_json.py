@@ -147,7 +147,7 @@ def test_formulas_with_several_free_variables_are_left_out_one_by_one(small):
 
 
 def test_a_formula_without_a_plan_is_left_out_and_the_others_go_on(small):
-    text, words = "r1(s1,f)&!r2(e1,f)", "e1 occurs only under negation"
+    text, words = "r1(s1,e1)&r2(e2,f)", "nothing links e1 to f"
     query = [{"s1": 0, "r1": 0, "r2": 2}, {"f": [[4]]}, {"f": [[2]]}]
     files, shapes = write(small, type0000=ONE, type0001={text: [query]}), {"1p": "r1(s1,f)"}
     shapes["other"] = text

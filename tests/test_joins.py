@@ -180,6 +180,7 @@ def test_alternatives_unite(data):
         atom = Atom(f"r{next(numbers)}", *ends)
         moved.append(Not(atom) if isinstance(part, Not) else atom)
     formula = Or((one, joined(And, moved)))
+    assume(planned(formula) is not None)
     graph = data.draw(graphs(n_entities=4))
     check(graph, formula, *data.draw(groundings(formula, n_entities=4, n_queries=1)))
 

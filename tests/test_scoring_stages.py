@@ -16,6 +16,7 @@ from clqa.formulas import parse
 from clqa.graphs import OBSERVED, make_graph, read_graph, write_graph
 from clqa.plans import plan
 from clqa.predictions import write_predictions
+from clqa.predictors import make_predictor, n_reciprocal, write_predictor
 from clqa.query_sets import (
     Answers,
     Queries,
@@ -33,8 +34,7 @@ from rank_answers import rank_answers
 from reference_ranks import competitors
 from score_answers import score_answers
 from split_answers import split_answers
-from test_models import MODELS as CATALOGUE
-from test_models import some_graph
+from test_models import MODELS, some_graph
 
 SHAPES = {
     "2i": "r1(s1,f)&r2(s2,f)",
@@ -46,9 +46,6 @@ METRICS = ["mrr", "mr", "hits@1", "hits@3"]
 TIES = ["pessimistic", "optimistic", "realistic", "expected"]
 FILTERS = ["observed-and-full", "full-only", "none"]
 STRATA = ["links", "size", "degree", "relation"]
-
-# Those that answer over no predicted links.
-MODELS = {name: one for name, one in CATALOGUE.items() if "predictor" not in one["settings"]}
 
 
 def make_queries(folder, graph, shapes, split="test"):
@@ -74,6 +71,10 @@ def make_queries(folder, graph, shapes, split="test"):
     write_answers(folder / "answers.parquet", answers, metadata)
     labels = "".join(f"{n}\tr{n}\n" for n in range(graph.n_relations))
     (folder / "relations.tsv").write_text(labels)
+    drawn = np.random.default_rng(3)
+    sizes = graph.n_entities, n_reciprocal(graph.inverse)
+    vectors = (drawn.standard_normal((size, 4), np.float32) for size in sizes)
+    write_predictor(folder / "predictor.npz", make_predictor("distmult", *vectors, {}, graph))
 
 
 def predict(folder, model="random", split="test", **changes):
@@ -89,6 +90,7 @@ def predict(folder, model="random", split="test", **changes):
             "settings": entry["settings"],
             "split": split,
             "path_to_answers": folder / "answers.parquet",
+            "path_to_predictor": folder / "predictor.npz",
             **changes,
         }
     )
@@ -140,7 +142,8 @@ def made(tmp_path_factory):
 @pytest.fixture
 def folder(made, tmp_path):
     """A folder of the test's own with the same graph and queries."""
-    for name in ("graph.npz", "queries.parquet", "answers.parquet", "relations.tsv"):
+    copied = ["graph.npz", "queries.parquet", "answers.parquet", "relations.tsv", "predictor.npz"]
+    for name in copied:
         (tmp_path / name).write_bytes((made / name).read_bytes())
     return tmp_path
 

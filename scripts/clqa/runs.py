@@ -8,11 +8,11 @@ from clqa.canonical_forms import canonical
 from clqa.competitions import RAW, WITH_TEST, competitions
 from clqa.configs import Catalogue, matching, read_catalogue, read_yaml, unknown_name, validated
 from clqa.errors import InputError, placed
-from clqa.formulas import Formula, atoms, parse
+from clqa.formulas import Formula, atoms, parse, to_text
 from clqa.graph_entries import complete_entry, local_files
 from clqa.methods import CONTROLS, check_settings, takes_links
 from clqa.metrics import is_of_answers, is_of_tuples, metric, score_id
-from clqa.plans import GROUP_NAMES, plan
+from clqa.plans import GROUP_NAMES, Plan, plan
 from clqa.predictor_entries import check_predictor, imported_files
 from clqa.published_entries import READING, check_published
 from clqa.set_rules import set_rule
@@ -224,13 +224,20 @@ def read_run(config: dict, files: Iterable[str], folder: str, methods: Mapping[s
     for name in settings["sets"]:
         with placed(f"{_source('sets', settings, contents)}: sets"):
             set_rule(name)
+    used = {name: catalogues["models"].entries[name]["method"] for name in settings["models"]}
+    linked = [name for name, method in used.items() if takes_links(methods[method])]
     for shape in settings["shapes"]:
         with placed(catalogues["shapes"].place(shape)):
             if shape in GROUP_NAMES:
                 raise InputError(f"'{shape}' is the name of a group of shapes; choose another")
             formula = parse(catalogues["shapes"].entries[shape])
-            plan(formula)
             canonical(formula)
+            made = plan(formula)
+            if linked and not isinstance(made, Plan):
+                raise InputError(
+                    f"'{to_text(formula)}' is no tree of sets with one free variable, as the model "
+                    f"{linked[0]} needs; leave out one of the two"
+                )
     for entry in catalogues["query_sets"].entries.values():
         entry.setdefault("seed", settings["seed"])
     return Run(
