@@ -10,13 +10,22 @@ import numpy as np
 import pyarrow.compute as pc
 import pytest
 
+from clqa.adjacencies import split_view
+from clqa.audits import Ground, audit_shape
 from clqa.averages import mean
 from clqa.filters import FILTERS
 from clqa.formulas import parse, symbols
 from clqa.graphs import write_graph
 from clqa.metrics import METRICS, defined_scores, score_id
 from clqa.models import QueryBatch
-from clqa.query_sets import Answers, Queries, describe_queries, read_answers, write_queries
+from clqa.query_sets import (
+    Answers,
+    Queries,
+    describe_queries,
+    read_answers,
+    read_queries,
+    write_queries,
+)
 from clqa.query_sets import write_answers as write
 from clqa.reports import metric_rows
 from clqa.scopes import scope_of
@@ -368,3 +377,19 @@ def test_strata_tell_how_many_variables_have_hard_values(rows):
     ]
     parts = [s.startswith("defined") for s in table["stratum"].to_pylist()]
     assert sum(parts) == sum(several)
+
+
+def test_audits_count_tuples_and_their_links(made):
+    graph = some_graph()
+    ground = Ground(graph, split_view(graph, "test"), "test", None)
+    for folder, shapes in zip(made.values(), (PAIRS, TRIPLES, SINGLE), strict=True):
+        queries = read_queries(folder / "queries.parquet").shapes
+        answers = read_answers(folder / "answers.parquet").shapes
+        for shape, text in shapes.items():
+            rows, formula = queries[shape], parse(text)
+            parts = [graph.triples[part] for part in graph.full("test")]
+            full = all_solutions(formula, rows.anchors, rows.relations, parts)
+            found = audit_shape(ground, formula, rows, answers[shape], None)
+            assert found["sizes"]["full"]["mean"] == pytest.approx(full.lengths().mean())
+            n_hard = len(answers[shape].hard.values)
+            assert sum(found["reductions"]["links"].values()) == n_hard > 0

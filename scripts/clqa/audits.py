@@ -85,7 +85,8 @@ def audit_shape(
         "reductions": reduction_counts(formula, found),
     }
     if ground.graph.restricted:
-        strange = ~np.isin(found.hard.values, candidates(ground.graph, ground.split))
+        allowed = np.isin(found.hard.values, candidates(ground.graph, ground.split))
+        strange = ~(allowed if allowed.ndim == 1 else allowed.all(axis=1))
         findings["hard_answers_that_are_no_candidates"] = int(strange.sum())
     if published is not None:
         findings |= _comparison(ground, formula, queries, own, published)
@@ -240,4 +241,6 @@ def _examples(labels: Labels, queries: Queries, differences: dict, differing) ->
 
 
 def _spelt(labels: Labels, ids: np.ndarray) -> dict:
-    return {"answers": len(ids), "first": labels.entities(ids[:SHOWN])}
+    first = ids[:SHOWN]
+    shown = [labels.entities(row) for row in first] if ids.ndim > 1 else labels.entities(first)
+    return {"answers": len(ids), "first": shown}

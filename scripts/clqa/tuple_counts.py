@@ -17,9 +17,9 @@ from clqa.filters import FILTERS, union
 from clqa.kernels import kernel
 from clqa.predictions import release
 from clqa.ragged import Ragged
-from clqa.ragged_sets import row_numbers, selected
+from clqa.ragged_sets import numbered, places_of, row_numbers, selected
 from clqa.ranks import Competitors, rank
-from clqa.tuples import Marginals, combined, marginal_mask, marginals, numbered, places_of
+from clqa.tuples import Marginals, combined, marginal_mask, marginals
 
 
 class Known(NamedTuple):

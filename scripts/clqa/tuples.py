@@ -12,7 +12,7 @@ import numpy as np
 from clqa.errors import InputError
 from clqa.formulas import Formula, parse, symbols
 from clqa.ragged import Ragged
-from clqa.ragged_sets import row_numbers
+from clqa.ragged_sets import numbered, places_of, row_numbers
 
 
 class Marginals(NamedTuple):
@@ -66,35 +66,6 @@ def ragged_tuples(rows: Iterable[Iterable[Sequence[int]]], arity: int) -> Ragged
     offsets = np.concatenate([[0], np.cumsum([len(row) for row in rows])]).astype(np.int64)
     values = np.array([one for row in rows for one in row], np.int32)
     return Ragged(offsets, values.reshape(-1, arity))
-
-
-def numbered(sets: Sequence[Ragged]) -> tuple[Ragged, list[Ragged]]:
-    """Every tuple of some sets once, and the sets with numbers in place of the tuples.
-
-    A tuple's number is its place among those of its query, so that what is known of rows of ids
-    (`clqa.filters`) holds for rows of numbers.
-    """
-    n_queries = len(sets[0].offsets) - 1
-    rows = np.concatenate([row_numbers(one) for one in sets])
-    tuples = np.concatenate([one.values for one in sets])
-    order = np.lexsort((*tuples.T[::-1], rows))
-    rows, tuples = rows[order], tuples[order]
-    is_new = np.ones(len(rows), bool)
-    is_new[1:] = (rows[1:] != rows[:-1]) | (tuples[1:] != tuples[:-1]).any(axis=1)
-    offsets = np.searchsorted(rows[is_new], np.arange(n_queries + 1)).astype(np.int64)
-    places = np.empty(len(order), np.int64)
-    places[order] = np.cumsum(is_new) - 1
-    ends = np.cumsum([len(one.values) for one in sets])[:-1]
-    numbers = [
-        Ragged(one.offsets, (part - offsets[row_numbers(one)]).astype(np.int32))
-        for one, part in zip(sets, np.split(places, ends), strict=True)
-    ]
-    return Ragged(offsets, tuples[is_new]), numbers
-
-
-def places_of(numbers: Ragged, every: Ragged) -> np.ndarray:
-    """Where in `every.values` the tuples of some numbers are."""
-    return every.offsets[row_numbers(numbers)] + numbers.values
 
 
 def combined(rule: Callable[..., Ragged], *sets: Ragged) -> Ragged:
