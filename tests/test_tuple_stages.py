@@ -18,6 +18,7 @@ from clqa.formulas import parse, symbols
 from clqa.graphs import write_graph
 from clqa.metrics import METRICS, defined_scores, score_id
 from clqa.models import QueryBatch
+from clqa.pages import score_figure
 from clqa.query_sets import (
     Answers,
     Queries,
@@ -351,6 +352,9 @@ def test_tables_show_the_shapes_that_a_metric_is_for(rows):
     cells = by_structure(scope)
     assert [(c.band, c.label) for c in cells.columns] == [("SDAG", "f=2 c=1 e=0")]
     assert cells.lines[0].cells[0].value == headline(scope).lines[0].cells[-1].value
+    for shown, shapes in (("multiply_mrr", {*PAIRS}), ("mrr", {*SINGLE})):
+        figure = score_figure(scope._replace(metric=shown))
+        assert {name for name in PAIRS | SINGLE if f">{name}</text>" in figure} == shapes
 
 
 def test_joint_metrics_have_no_value_under_ties_without_an_order(rows):

@@ -191,7 +191,7 @@ def _shown(scope: Scope, line: Line) -> list[float | None]:
 def _intervals(scope: Scope, line: Line) -> list[tuple[float, float] | None]:
     """Ends of the intervals of the shapes, as the axis has them."""
     scale = 100 if is_share(scope.metric) else 1
-    pairs = zip(line.cells, shape_columns(scope.shapes), strict=True)
+    pairs = zip(line.cells, shape_columns(scope.shapes, scope.metric), strict=True)
     ends = [cell.ends for cell, column in pairs if not column.group]
     return [None if pair is None else (scale * pair[0], scale * pair[1]) for pair in ends]
 

@@ -78,7 +78,7 @@ def scope_of(queries: str, run: dict, scores: Iterable[Scores], rows: Iterable[R
     )
 
 
-def shape_columns(shapes: dict[str, Formula], metric_id: str = "tie_rate") -> tuple[Column, ...]:
+def shape_columns(shapes: dict[str, Formula], metric_id: str) -> tuple[Column, ...]:
     """Shapes of each headline group, of which every shape has one, followed by its average.
 
     Of a metric those whose number of free variables it is for.
