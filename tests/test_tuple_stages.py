@@ -10,6 +10,7 @@ import numpy as np
 import pyarrow.compute as pc
 import pytest
 
+from clqa import pages
 from clqa.adjacencies import split_view
 from clqa.audits import Ground, audit_shape
 from clqa.averages import mean
@@ -337,8 +338,7 @@ def test_groups_are_of_shapes_that_a_metric_is_for(rows):
     assert len({row.fingerprint for row in found if row.group == "EPFO"}) > 1
 
 
-def test_tables_show_the_shapes_that_a_metric_is_for(rows):
-    table, found = rows
+def scope_of_rows(table, found):
     formulas = {shape: parse(text) for shape, text in (SINGLE | PAIRS).items()}
     metadata = {"model": {"method": "random"}, "n_entities": N}
     scores = Scores("q", "random", "g", table, metadata, formulas)
@@ -346,15 +346,25 @@ def test_tables_show_the_shapes_that_a_metric_is_for(rows):
         **{"candidates": ["all"], "averaging": ["query"], "metrics": ["multiply_mrr", "mrr"]},
         **{"ties": TIES[:2], "filters": RULES[:1]},
     }
-    scope = scope_of("q", run, [scores], found)
+    return scope_of("q", run, [scores], found)
+
+
+def test_tables_show_the_shapes_that_a_metric_is_for(rows):
+    scope = scope_of_rows(*rows)
     assert [c.name for c in headline(scope).columns] == [*PAIRS, "EPFO"]
     assert [c.name for c in headline(scope, "mrr").columns] == ["1p", "EPFO"]
     cells = by_structure(scope)
     assert [(c.band, c.label) for c in cells.columns] == [("SDAG", "f=2 c=1 e=0")]
     assert cells.lines[0].cells[0].value == headline(scope).lines[0].cells[-1].value
-    for shown, shapes in (("multiply_mrr", {*PAIRS}), ("mrr", {*SINGLE})):
-        figure = score_figure(scope._replace(metric=shown))
-        assert {name for name in PAIRS | SINGLE if f">{name}</text>" in figure} == shapes
+
+
+def test_figures_draw_the_shapes_that_a_metric_is_for(rows, monkeypatch):
+    monkeypatch.setattr(pages, "dot_figure", lambda shapes, bands, series, *_: (shapes, series))
+    scope = scope_of_rows(*rows)
+    for metric, wanted in (("multiply_mrr", [*PAIRS]), ("mrr", [*SINGLE])):
+        shapes, (drawn,) = score_figure(scope._replace(metric=metric))
+        assert shapes == wanted
+        assert len(drawn.dots) == len(drawn.intervals) == len(wanted)
 
 
 def test_joint_metrics_have_no_value_under_ties_without_an_order(rows):
