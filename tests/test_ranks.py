@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from clqa import ranks as kernels
+from clqa import row_counts
 from clqa.errors import InputError
 from clqa.filters import FILTERS
 from clqa.ragged import ragged
@@ -299,8 +299,8 @@ def test_comparing_and_locating_count_the_same(seed, n_cuts, n_values, dtype):
     row = drawn.integers(0, n_values, 1500).astype(dtype)
     row[drawn.integers(0, 1500, 20)] = drawn.choice([np.inf, -np.inf], 20)
     cuts = np.unique(drawn.choice(row, n_cuts))
-    compared = kernels._counts_by_comparing(row, cuts)
-    located = kernels._counts_by_locating(row, cuts)
+    compared = row_counts._counts_by_comparing(row, cuts)
+    located = row_counts._counts_by_locating(row, cuts)
     assert [part.tolist() for part in compared] == [part.tolist() for part in located]
 
 

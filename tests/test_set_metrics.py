@@ -13,7 +13,7 @@ from clqa.ceilings import ceiling, losses, oracle_counts
 from clqa.errors import InputError
 from clqa.ragged import Ragged, ragged
 from clqa.set_metrics import Counts, f_beta, set_counts, set_summary, slice_report
-from clqa.truths import true_answers, without_known
+from clqa.truths import true_answers
 
 BETAS = (0.5, 1.0, 2.0, 0.1, 3.7)
 TRUE = [{1, 2, 3}, set(), {4}]
@@ -228,21 +228,17 @@ EASY, HARD, RETRACTED = [{3, 5, 8}, {1}], [{6}, {2, 7}], [{8}, set()]
 
 
 def test_all_answers_are_the_easy_ones_without_the_retracted_and_the_hard_ones():
-    sets = true_answers(*map(ragged, (EASY, HARD, RETRACTED)), "full", 10)
+    sets = true_answers(*map(ragged, (EASY, HARD, RETRACTED)), "full")
     assert [sets.row(i).tolist() for i in range(2)] == [[3, 5, 6], [1, 2, 7]]
 
 
-def test_easy_answers_are_no_predictions_where_only_hard_ones_are_true():
-    predicted = ragged([{3, 6, 8, 9}, {1}])
-    assert true_answers(*map(ragged, (EASY, HARD, RETRACTED)), "hard", 10).row(0).tolist() == [6]
-    kept = without_known(predicted, ragged(EASY), "hard", 10)
-    assert [kept.row(i).tolist() for i in range(2)] == [[6, 9], []]
-    assert without_known(predicted, ragged(EASY), "full", 10) is predicted
+def test_only_hard_answers_are_true_by_choice():
+    assert true_answers(*map(ragged, (EASY, HARD, RETRACTED)), "hard").row(0).tolist() == [6]
 
 
 def test_an_unknown_truth_is_refused_with_those_that_are_known():
     with pytest.raises(InputError, match="known are full, hard"):
-        without_known(ragged([]), ragged([]), "all", 10)
+        true_answers(ragged([]), ragged([]), ragged([]), "all")
 
 
 def test_twenty_thousand_queries_a_second():

@@ -6,16 +6,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from clqa.ragged import Ragged
-from clqa.top_candidates import THRESHOLDS, empty_tops, fill_tops
+from clqa.ranks import rank
+from clqa.top_candidates import THRESHOLDS
 
 
 def tops_of(scores, answers, depth):
     offsets = np.cumsum([0, *map(len, answers)])
     ids = np.array([e for row in answers for e in sorted(row)], np.int32)
     rows = Ragged(offsets, ids)
-    tops = empty_tops(rows, scores.shape[1], depth, scores.dtype)
-    fill_tops(scores, np.arange(len(scores)), 0, *rows, *tops.ids, tops.scores, tops.reaching)
-    return tops
+    nothing = Ragged(np.zeros(len(offsets), np.int64), ids[:0])
+    return rank(scores, nothing, [rows], depth=depth).tops
 
 
 def best(row, answers, depth):

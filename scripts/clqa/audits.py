@@ -9,13 +9,14 @@ from clqa.adjacencies import View, graph_view
 from clqa.answer_sizes import size_summary
 from clqa.answers import SplitAnswers, answer_sets, split_answers
 from clqa.degeneracies import degenerate_counts
+from clqa.filters import full_only
 from clqa.formulas import Formula, symbols
 from clqa.graphs import Graph, candidates
 from clqa.plans import plan
 from clqa.published_sets import SETS
 from clqa.query_sets import Answers, Queries
 from clqa.ragged import Ragged
-from clqa.ragged_sets import is_shared, merged, reordered, row_numbers, selected
+from clqa.ragged_sets import is_shared, reordered, row_numbers, without
 from clqa.readings import other_reading
 from clqa.reductions import reduction_counts
 
@@ -70,8 +71,7 @@ def audit_shape(
     published : dict of Ragged
         By the names of `SETS`, as far as there are any; None for queries that were sampled.
     """
-    n_ids = ground.graph.n_entities
-    own = recomputed(found, n_ids)
+    own = recomputed(found)
     findings = {
         "queries": len(queries.query_ids),
         "degenerate": degenerate_counts(
@@ -95,9 +95,8 @@ def audit_shape(
 
 def _comparison(ground, formula, queries, own, published) -> dict:
     """Where the published sets are not the recomputed ones."""
-    n_ids = ground.graph.n_entities
     differences = {
-        name: difference(published[name], own[name], n_ids) for name in SETS if name in published
+        name: difference(published[name], own[name]) for name in SETS if name in published
     }
     differing = np.zeros(len(queries.query_ids), bool)
     for one in differences.values():
@@ -115,26 +114,22 @@ def _comparison(ground, formula, queries, own, published) -> dict:
     }
 
 
-def recomputed(found: Answers | SplitAnswers, n_ids: int) -> dict[str, Ragged]:
+def recomputed(found: Answers | SplitAnswers) -> dict[str, Ragged]:
     """All sets that a release may publish, by the names of `SETS`."""
-    kept = selected(found.easy, ~is_shared(found.easy, found.retracted, n_ids))
     return {
         "easy": found.easy,
         "hard": found.hard,
         "retracted": found.retracted,
-        "full": merged(kept, found.hard, n_ids),
+        "full": full_only(found.easy, found.hard, found.retracted),
     }
 
 
-def difference(published: Ragged, own: Ragged, n_ids: int) -> Difference:
+def difference(published: Ragged, own: Ragged) -> Difference:
     """What a published set lacks and what it has beyond the recomputed one."""
     if np.array_equal(published.offsets, own.offsets) and np.array_equal(*_values(published, own)):
         nothing = Ragged(np.zeros_like(own.offsets), own.values[:0])
         return Difference(nothing, nothing)
-    return Difference(
-        selected(own, ~is_shared(own, published, n_ids)),
-        selected(published, ~is_shared(published, own, n_ids)),
-    )
+    return Difference(without(own, published), without(published, own))
 
 
 def _values(*rows: Ragged) -> list[np.ndarray]:
@@ -153,7 +148,6 @@ def _counts(published: Ragged, own: Ragged, one: Difference) -> dict:
 
 def _how(ground, formula, queries, own, published, differences, differing) -> dict:
     """In how many queries, or answers, published sets are other ones, and in which way."""
-    n_ids = ground.graph.n_entities
     lacking = [one.missing.lengths() > 0 for one in differences.values()]
     beyond = [one.extra.lengths() > 0 for one in differences.values()]
     how = {
@@ -161,16 +155,16 @@ def _how(ground, formula, queries, own, published, differences, differing) -> di
         "queries_with_extra_answers": _any(beyond),
     }
     if "easy" in published:
-        retracted = is_shared(own["retracted"], published["easy"], n_ids)
+        retracted = is_shared(own["retracted"], published["easy"])
         how["retracted_answers_counted_as_easy"] = int(retracted.sum())
         how["queries_with_retracted_counted_as_easy"] = _n_rows(own["retracted"], retracted)
-        left_out = is_shared(differences["easy"].missing, own["retracted"], n_ids)
+        left_out = is_shared(differences["easy"].missing, own["retracted"])
         how["retracted_answers_left_out_of_easy"] = int(left_out.sum())
     if "hard" in published:
-        known = is_shared(differences["hard"].extra, own["easy"], n_ids)
+        known = is_shared(differences["hard"].extra, own["easy"])
         how["observed_answers_counted_as_hard"] = int(known.sum())
     if "full" in published:
-        retracted = is_shared(differences["full"].extra, own["retracted"], n_ids)
+        retracted = is_shared(differences["full"].extra, own["retracted"])
         how["retracted_answers_counted_as_full"] = int(retracted.sum())
         how |= _origin(ground, formula, queries, own, differences["full"].missing)
     how["queries_of_another_reading"] = _of_other_reading(
@@ -189,15 +183,15 @@ def _n_rows(rows: Ragged, mask: np.ndarray) -> int:
 
 def _origin(ground, formula, queries, own, missing: Ragged) -> dict:
     """Which edges give the answers that a published full set lacks."""
-    n_ids, rows = ground.graph.n_entities, np.flatnonzero(missing.lengths())
-    hard = is_shared(missing, own["hard"], n_ids)
+    rows = np.flatnonzero(missing.lengths())
+    hard = is_shared(missing, own["hard"])
     counts = {"missing_hard_answers": int(hard.sum())}
     if ground.split == "test":
         train = graph_view(ground.graph, ("train",))
         known = answer_sets(plan(formula), train, queries.anchors[rows], queries.relations[rows])
         lacking = reordered(missing, rows)
-        of_train = is_shared(lacking, known, n_ids)
-        easy = ~is_shared(lacking, reordered(own["hard"], rows), n_ids)
+        of_train = is_shared(lacking, known)
+        easy = ~is_shared(lacking, reordered(own["hard"], rows))
         counts["missing_answers_that_valid_edges_give"] = int((easy & ~of_train).sum())
     return counts
 
@@ -211,11 +205,10 @@ def _of_other_reading(ground, formula, queries, published, rows: np.ndarray) -> 
         ids[rows][:, [symbols(formula, kind).index(name) for name in symbols(other, kind)]]
         for kind, ids in (("s", queries.anchors), ("r", queries.relations))
     )
-    n_ids = ground.graph.n_entities
-    own = recomputed(split_answers(plan(other), ground.view, anchors, relations), n_ids)
+    own = recomputed(split_answers(plan(other), ground.view, anchors, relations))
     equal = np.ones(len(rows), bool)
     for name, sets in published.items():
-        equal &= ~difference(reordered(sets, rows), own[name], n_ids).rows()
+        equal &= ~difference(reordered(sets, rows), own[name]).rows()
     return int(equal.sum())
 
 

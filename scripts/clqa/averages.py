@@ -72,8 +72,33 @@ def _means(values, offsets):
     for query in range(len(means)):
         first, last = offsets[query], offsets[query + 1]
         if last > first:
-            means[query] = _exact_sum(values, first, last, parts) / (last - first)
+            total, is_exact = _sum(values, first, last)
+            if not is_exact:
+                total = _exact_sum(values, first, last, parts)
+            means[query] = total / (last - first)
     return means
+
+
+@kernel
+def _sum(values, first, last):
+    """Sum of finite numbers, and whether it is known to be correctly rounded.
+
+    What each addition loses is summed up, too (Neumaier, 1974). The sum is correctly rounded where
+    that cannot be off by so much that another number would be nearest.
+    """
+    total, lost, size = 0.0, 0.0, 0.0
+    for place in range(first, last):
+        before, value = total, values[place]
+        total = before + value
+        high, low = (before, value) if abs(before) >= abs(value) else (value, before)
+        lost += low - (total - high)
+        size += abs(low - (total - high))
+    # Twice the bound on the error of `lost`.
+    doubt = 2.3e-16 * (last - first) * size
+    rounded = total + lost
+    rest = lost - (rounded - total)
+    is_exact = abs(lost) <= abs(total) and rounded + (rest - doubt) == rounded
+    return rounded, is_exact and rounded + (rest + doubt) == rounded
 
 
 @kernel

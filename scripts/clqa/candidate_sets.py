@@ -10,7 +10,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from clqa.ragged import Ragged
-from clqa.ragged_sets import merged, selected
+from clqa.ragged_sets import selected, union
 
 KEY = "candidate_bits"
 
@@ -53,9 +53,7 @@ def renumbered(rows: Ragged, columns: np.ndarray) -> Ragged:
     return Ragged(kept.offsets, places[inside].astype(np.int32))
 
 
-def with_strangers(
-    excluded: Sequence[Ragged], strangers: np.ndarray, n_columns: int
-) -> list[Ragged]:
+def with_strangers(excluded: Sequence[Ragged], strangers: np.ndarray) -> list[Ragged]:
     """Excluded ids of each query, and the places that are no candidates, in every row."""
     if not len(strangers):
         return list(excluded)
@@ -65,5 +63,5 @@ def with_strangers(
         other = selected(rows, ~np.isin(rows.values, strangers))
         offsets = np.arange(n_rows + 1, dtype=np.int64) * len(strangers)
         every = Ragged(offsets, np.tile(strangers, n_rows).astype(np.int32))
-        found.append(merged(other, every, n_columns))
+        found.append(union(other, every))
     return found

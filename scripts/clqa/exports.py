@@ -17,14 +17,14 @@ from clqa.exported_sets import (
     write_vocabulary,
 )
 from clqa.files import replacing
+from clqa.filters import full_only
 from clqa.formulas import parse
 from clqa.graphs import SPLITS, Graph
 from clqa.json_exports import write_efok_json, write_json_lines
 from clqa.pickles import write_pickle
 from clqa.published_sets import columns
-from clqa.query_sets import Answers, write_answers, write_queries
+from clqa.query_sets import write_answers, write_queries
 from clqa.ragged import Ragged
-from clqa.ragged_sets import is_shared, merged, selected
 from clqa.structures import QUERY2BOX, formula_layout, grounded, structure_formula
 
 # How the lists of Query2Box call its shapes.
@@ -105,7 +105,7 @@ def write_query2box(
             constants, relations = columns(formula, structure_formula(common))
             layout = formula_layout(structure_formula(common))._replace(structure=own)
             written = grounded(layout, rows.anchors[:, constants], rows.relations[:, relations])
-            full = _full(answers, graph.n_entities)
+            full = full_only(answers.easy, answers.hard, answers.retracted)
             hard = dict(zip(written, _sets(answers.hard), strict=True))
             listed = [_listed(query, key) for query in written]
             write_pickle(
@@ -141,11 +141,6 @@ WRITERS: dict[str, Callable] = {
     "efok-json": write_efok_json,
     "json-lines": write_json_lines,
 }
-
-
-def _full(answers: Answers, n_entities: int) -> Ragged:
-    kept = ~is_shared(answers.easy, answers.retracted, n_entities)
-    return merged(selected(answers.easy, kept), answers.hard, n_entities)
 
 
 def _sets(rows: Ragged) -> list[set[int]]:

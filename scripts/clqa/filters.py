@@ -4,6 +4,7 @@ import numpy as np
 
 from clqa.competitions import RAW
 from clqa.ragged import Ragged
+from clqa.ragged_sets import union, without
 
 
 def observed_and_full(easy: Ragged, hard: Ragged, retracted: Ragged) -> Ragged:
@@ -13,7 +14,7 @@ def observed_and_full(easy: Ragged, hard: Ragged, retracted: Ragged) -> Ragged:
 
 def full_only(easy: Ragged, hard: Ragged, retracted: Ragged) -> Ragged:
     """Answers on the full graph; a retracted answer is a wrong one and competes."""
-    return union(_difference(easy, retracted), hard)
+    return union(without(easy, retracted), hard)
 
 
 def nothing(easy: Ragged, hard: Ragged, retracted: Ragged) -> Ragged:
@@ -32,31 +33,3 @@ def with_test(easy: Ragged, hard: Ragged, on_test: Ragged) -> Ragged:
     It is the filter `clqa.competitions.WITH_TEST`, which needs queries to be answered again.
     """
     return union(union(easy, hard), on_test)
-
-
-def union(left: Ragged, right: Ragged) -> Ragged:
-    """What is in either of two sets, row by row."""
-    keys = np.concatenate([_keys(left), _keys(right)])
-    keys.sort()
-    first = np.ones(len(keys), dtype=bool)
-    np.not_equal(keys[1:], keys[:-1], out=first[1:])
-    return _rows(keys[first], len(left.offsets) - 1)
-
-
-def _difference(left: Ragged, right: Ragged) -> Ragged:
-    keys, removed = _keys(left), _keys(right)
-    places = np.searchsorted(removed, keys)
-    found = places < len(removed)
-    found[found] = removed[places[found]] == keys[found]
-    return _rows(keys[~found], len(left.offsets) - 1)
-
-
-def _keys(ids: Ragged) -> np.ndarray:
-    """Row and id as one ascending number."""
-    rows = np.repeat(np.arange(len(ids.offsets) - 1, dtype=np.int64), ids.lengths())
-    return (rows << 32) | ids.values
-
-
-def _rows(keys: np.ndarray, n_rows: int) -> Ragged:
-    offsets = np.searchsorted(keys, np.arange(n_rows + 1, dtype=np.int64) << 32)
-    return Ragged(offsets.astype(np.int64), (keys & (2**32 - 1)).astype(np.int32))

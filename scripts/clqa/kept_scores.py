@@ -13,7 +13,8 @@ import numpy as np
 from clqa.kernels import kernel
 from clqa.query_sets import AnswerTable
 from clqa.ragged import Ragged
-from clqa.ragged_sets import is_shared, merged, row_numbers, selected
+from clqa.ragged_sets import is_shared, selected, union
+from clqa.sorted_scores import descending
 from clqa.top_candidates import THRESHOLDS, locate
 from clqa.top_tables import QueryTops
 from clqa.tops import ScoredAnswers, Tops
@@ -37,8 +38,6 @@ class KeptScores(NamedTuple):
         How many candidates are no answers, listed or not.
     reaching : (n, 101) int
         How many of these have at least each score of `THRESHOLDS`; -1 where a score is no degree.
-    n_ids : int
-        Entities of the graph.
     """
 
     query_ids: np.ndarray
@@ -51,13 +50,12 @@ class KeptScores(NamedTuple):
     scores: np.ndarray
     candidates: np.ndarray
     reaching: np.ndarray
-    n_ids: int
 
     @property
     def are_degrees(self) -> bool:
         """Whether all scores are degrees of truth in [0, 1]."""
         inside = (self.answer_scores >= 0) & (self.answer_scores <= 1)
-        return bool(inside.all() and (self.reaching >= 0).all())
+        return bool(inside.all() and (self.reaching[:, :1] >= 0).all())
 
 
 class Judged(NamedTuple):
@@ -102,7 +100,6 @@ def kept_scores(answers: AnswerTable, tops: Mapping[str, QueryTops]) -> KeptScor
         reaching=np.concatenate(
             [np.empty((0, len(THRESHOLDS)), np.int32)] + [part.reaching for part in kept]
         ),
-        n_ids=answers.metadata["n_entities"],
     )
 
 
@@ -118,85 +115,100 @@ def _joined_rows(parts: Sequence[Ragged]) -> Ragged:
 
 def judged(kept: KeptScores, truth: str) -> Judged:
     """The rankings to judge where `truth`, one of `clqa.truths.TRUTHS`, tells what is true."""
-    answers = merged(kept.easy, kept.hard, kept.n_ids)
-    true = true_answers(kept.easy, kept.hard, kept.retracted, truth_choice(truth), kept.n_ids)
-    is_true = is_shared(answers, true, kept.n_ids)
-    inside = is_true if truth == "hard" else np.ones(len(is_true), bool)
-    rivals, rival_scores = selected(answers, inside), kept.answer_scores[inside]
-    tops, order = _ranking(kept, rivals, rival_scores)
-    return Judged(
-        shapes=kept.shapes,
-        tops=tops,
-        is_true=np.concatenate([np.zeros(len(kept.scores), bool), is_true[inside]])[order],
-        truth=true,
-        true_scores=ScoredAnswers(true.offsets, kept.answer_scores[is_true]),
-        are_degrees=kept.are_degrees,
-    )
+    answers = union(kept.easy, kept.hard)
+    true = true_answers(kept.easy, kept.hard, kept.retracted, truth_choice(truth))
+    is_true = is_shared(answers, true)
+    true_scores = ScoredAnswers(true.offsets, kept.answer_scores[is_true])
+    rivals, scores = answers, kept.answer_scores
+    if truth == "hard":
+        rivals, scores, is_true = selected(answers, is_true), scores[is_true], is_true[is_true]
+    are_degrees = kept.are_degrees
+    tops, is_true = _ranking(kept, rivals, scores, is_true, are_degrees)
+    return Judged(kept.shapes, tops, is_true, true, true_scores, are_degrees)
 
 
-def _ranking(kept: KeptScores, rivals: Ragged, scores: np.ndarray) -> tuple[Tops, np.ndarray]:
-    """The kept candidates with some answers among them, and the order that merges the two."""
-    n_queries, n_listed = len(kept.query_ids), len(kept.scores)
-    descending = _descending(rivals.offsets, scores)
-    counted = kept.are_degrees
-    own = reached(rivals, scores) if counted else None
-    entities = np.concatenate([kept.best.values, rivals.values[descending]])
-    scores = np.concatenate([kept.scores, scores[descending]])
+def _ranking(
+    kept: KeptScores, rivals: Ragged, scores: np.ndarray, is_true: np.ndarray, are_degrees: bool
+) -> tuple[Tops, np.ndarray]:
+    """The kept candidates with some answers among them, and which of them are true."""
+    n_queries, size = len(kept.query_ids), len(kept.scores) + len(scores)
     is_cut = kept.best.lengths() < kept.candidates
-    offsets, order = _merged(kept.best.offsets, rivals.offsets, entities, scores, is_cut)
+    offsets = np.zeros(n_queries + 1, np.int64)
+    lists = np.empty(size, np.int32), np.empty(size, scores.dtype), np.empty(size, bool)
+    _merge(*kept.best, kept.scores, *rivals, scores, is_true, is_cut, offsets, *lists)
+    entities, listed, is_true = (values[: offsets[-1]] for values in lists)
     floor = np.full(n_queries, -np.inf, scores.dtype)
     floor[is_cut] = kept.scores[kept.best.offsets[1:][is_cut] - 1]
     tops = Tops(
         offsets=offsets,
-        entities=entities[order].astype(np.int32),
-        scores=scores[order],
+        entities=entities,
+        scores=listed,
         candidates=kept.candidates + rivals.lengths(),
         floor=floor,
-        grid=THRESHOLDS if counted else np.empty(0),
-        reaching=kept.reaching + own if counted else np.empty((n_queries, 0), np.int64),
+        grid=THRESHOLDS if are_degrees else np.empty(0),
+        reaching=kept.reaching + reached(rivals, scores)
+        if are_degrees
+        else np.empty((n_queries, 0), np.int64),
     )
-    places = np.concatenate([np.arange(n_listed), n_listed + descending])
-    return tops, places[order]
+    return tops, is_true
 
 
 @kernel
-def _merged(starts, rival_starts, entities, scores, is_cut):
-    """Offsets and places of the merged lists: first those of all lists, then those of rivals.
+def _merge(
+    starts,
+    best,
+    best_scores,
+    rival_starts,
+    rivals,
+    rival_scores,
+    rivals_are_true,
+    is_cut,
+    offsets,
+    entities,
+    scores,
+    is_true,
+):
+    """Fill the lists of candidates with the rivals, which ascend by id, among them.
 
     Behind the last listed candidate of a list that is cut anything may stand, so it ends there.
     """
-    offsets = np.zeros(len(starts), np.int64)
-    order = np.empty(len(scores), np.int64)
     size = 0
-    for row in range(len(is_cut)):
+    for row in range(is_cut.size):
         one, end = starts[row], starts[row + 1]
-        other, other_end = starts[-1] + rival_starts[row], starts[-1] + rival_starts[row + 1]
-        while one < end or (other < other_end and not is_cut[row]):
+        own = rival_starts[row] + descending(
+            rival_scores[rival_starts[row] : rival_starts[row + 1]]
+        )
+        other = 0
+        while one < end or (other < own.size and not is_cut[row]):
             goes_first = one < end
-            if goes_first and other < other_end:
-                a, b = scores[one], scores[other]
-                goes_first = a > b or (a == b and entities[one] < entities[other])
-            order[size] = one if goes_first else other
-            one, other = one + goes_first, other + (not goes_first)
+            if goes_first and other < own.size:
+                a, b = best_scores[one], rival_scores[own[other]]
+                goes_first = a > b or (a == b and best[one] < rivals[own[other]])
+            if goes_first:
+                entities[size], scores[size], is_true[size] = best[one], best_scores[one], False
+                one += 1
+            else:
+                rival = own[other]
+                entities[size], scores[size] = rivals[rival], rival_scores[rival]
+                is_true[size] = rivals_are_true[rival]
+                other += 1
             size += 1
         offsets[row + 1] = size
-    return offsets, order[:size]
-
-
-@kernel
-def _descending(offsets, scores):
-    """Places of the scores of each row, the best first; equal scores keep their order."""
-    order = np.empty(len(scores), np.int64)
-    for row in range(len(offsets) - 1):
-        own = slice(offsets[row], offsets[row + 1])
-        order[own] = offsets[row] + np.argsort(-scores[own], kind="mergesort")
-    return order
 
 
 def reached(rows: Ragged | ScoredAnswers, degrees: np.ndarray) -> np.ndarray:
     """How many degrees of each row are at least each of `THRESHOLDS`, (n_rows, 101) int64."""
-    n, n_rows = len(THRESHOLDS), len(rows.offsets) - 1
-    places = np.empty(len(degrees), np.int32)
+    places = np.empty(len(degrees), np.uint8)
     locate(degrees, places)
-    exactly = np.bincount(row_numbers(rows) * n + places, minlength=n_rows * n)
-    return np.cumsum(exactly.reshape(n_rows, n)[:, ::-1], axis=1)[:, ::-1]
+    counts = np.zeros((len(rows.offsets) - 1, len(THRESHOLDS)), np.int64)
+    _count_from_above(rows.offsets, places, counts)
+    return counts
+
+
+@kernel
+def _count_from_above(offsets, places, counts):
+    for row in range(len(counts)):
+        for k in range(offsets[row], offsets[row + 1]):
+            counts[row, places[k]] += 1
+        for place in range(counts.shape[1] - 2, -1, -1):
+            counts[row, place] += counts[row, place + 1]

@@ -134,9 +134,16 @@ def metric(identifier: str) -> Metric:
 
 def metric_parts(identifier: str) -> tuple[str, int | None]:
     """Name and K of a metric's id; None for a metric without K."""
-    name, at, depth = identifier.partition("@") if isinstance(identifier, str) else (None,) * 3
+    if not isinstance(identifier, str):
+        raise _unknown(identifier)
+    return _parts(identifier)
+
+
+@functools.cache
+def _parts(identifier: str) -> tuple[str, int | None]:
+    name, at, depth = identifier.partition("@")
     if (f"{name}@K" if at else name) not in METRICS:
-        raise InputError(f"metrics: no metric {identifier!r}; known are {', '.join(METRICS)}")
+        raise _unknown(identifier)
     if not at:
         return name, None
     k = int(depth) if re.fullmatch("[1-9][0-9]{0,18}", depth) else depth
@@ -144,6 +151,10 @@ def metric_parts(identifier: str) -> tuple[str, int | None]:
     if name.startswith("efok_released") and k not in RELEASED_KS:
         raise InputError(f"metrics: {identifier!r}: the released evaluation has K of 1, 3 and 10")
     return name, k
+
+
+def _unknown(identifier) -> InputError:
+    return InputError(f"metrics: no metric {identifier!r}; known are {', '.join(METRICS)}")
 
 
 def cut_off(k: int, key: str = "k") -> int:

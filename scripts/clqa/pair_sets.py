@@ -77,7 +77,4 @@ def reaching(predictions: ScoredSets, threshold: float | None) -> Ragged:
 def scored_pairs(predictions: ScoredSets, truth: Ragged) -> ScoredPairs:
     """Each prediction with its score, and whether it is true."""
     sets = predictions.sets
-    n_ids = 1 + max(int(rows.values.max(initial=0)) for rows in (sets, truth))
-    return ScoredPairs(
-        sets.offsets, predictions.scores, is_shared(sets, truth, n_ids), truth.lengths()
-    )
+    return ScoredPairs(sets.offsets, predictions.scores, is_shared(sets, truth), truth.lengths())

@@ -230,7 +230,7 @@ def _check_sets(
     )
     for one, other, wrong, text in rules:
         if one in sets and other in sets:
-            shared = is_shared(sets[one], sets[other], ids.bound) == wrong
+            shared = is_shared(sets[one], sets[other]) == wrong
             if shared.any():
                 place = shared.argmax()
                 query = source.queries[row_numbers(sets[one])[place]]

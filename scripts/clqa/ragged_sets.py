@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from clqa.kernels import kernel
 from clqa.ragged import Ragged
 
 
@@ -17,17 +18,26 @@ def row_keys(rows: Ragged, n_ids: int) -> np.ndarray:
     return row_numbers(rows) * np.int64(n_ids) + rows.values
 
 
-def is_shared(rows: Ragged, others: Ragged, n_ids: int) -> np.ndarray:
-    """For each value whether the same row of `others` has it."""
+def is_shared(rows: Ragged, others: Ragged) -> np.ndarray:
+    """For each value whether the same row of `others`, ascending, has it."""
     if rows.values.ndim > 1:
-        every, (rows, others) = numbered([rows, others])
-        n_ids = int(every.lengths().max(initial=1))
-    keys, known = row_keys(rows, n_ids), row_keys(others, n_ids)
-    places = np.searchsorted(known, keys)
-    shared = np.zeros(len(keys), bool)
-    inside = places < len(known)
-    shared[inside] = known[places[inside]] == keys[inside]
-    return shared
+        rows, others = numbered([rows, others])[1]
+    found = np.empty(len(rows.values), bool)
+    _look_up(rows.offsets, rows.values, others.offsets, others.values, found)
+    return found
+
+
+@kernel
+def _look_up(offsets, values, other_offsets, others, found):
+    for row in range(offsets.size - 1):
+        first, last = other_offsets[row], other_offsets[row + 1]
+        cursor = first
+        for place in range(offsets[row], offsets[row + 1]):
+            if cursor > first and others[cursor - 1] >= values[place]:
+                cursor = first
+            while cursor < last and others[cursor] < values[place]:
+                cursor += 1
+            found[place] = cursor < last and others[cursor] == values[place]
 
 
 def selected(rows: Ragged, mask: np.ndarray) -> Ragged:
@@ -36,13 +46,34 @@ def selected(rows: Ragged, mask: np.ndarray) -> Ragged:
     return Ragged(before[rows.offsets], rows.values[mask])
 
 
-def merged(rows: Ragged, others: Ragged, n_ids: int) -> Ragged:
-    """Union of disjoint sets, row by row."""
+def union(rows: Ragged, others: Ragged) -> Ragged:
+    """What is in either of two ascending sets, row by row."""
     if rows.values.ndim > 1:
         return numbered([rows, others])[0]
-    keys = np.concatenate([row_keys(rows, n_ids), row_keys(others, n_ids)])
-    keys.sort(kind="stable")
-    return Ragged(rows.offsets + others.offsets, (keys % n_ids).astype(np.int32))
+    values = np.empty(len(rows.values) + len(others.values), np.int32)
+    offsets = np.zeros_like(rows.offsets)
+    _unite(rows.offsets, rows.values, others.offsets, others.values, offsets, values)
+    return Ragged(offsets, values[: offsets[-1]])
+
+
+@kernel
+def _unite(offsets, values, other_offsets, others, union_offsets, union):
+    size = 0
+    for row in range(offsets.size - 1):
+        one, other = offsets[row], other_offsets[row]
+        end, other_end = offsets[row + 1], other_offsets[row + 1]
+        while one < end or other < other_end:
+            goes_first = one < end and (other == other_end or values[one] <= others[other])
+            union[size] = values[one] if goes_first else others[other]
+            other += not goes_first or (other < other_end and values[one] == others[other])
+            one += goes_first
+            size += 1
+        union_offsets[row + 1] = size
+
+
+def without(rows: Ragged, others: Ragged) -> Ragged:
+    """What is in one set and not in another, row by row."""
+    return selected(rows, ~is_shared(rows, others))
 
 
 def reordered(rows: Ragged, order: np.ndarray) -> Ragged:

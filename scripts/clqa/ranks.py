@@ -4,10 +4,7 @@ Ranks are never taken from a sort of the candidates, whose order within ties is 
 counts do not depend on any order, and every rank under every tie policy follows from them
 (`clqa.ties`).
 
-A row of scores is read once for all its hard answers and all filters. Their distinct scores are
-the *cuts* of the row. With few cuts each is compared with the whole row, which compiles to SIMD
-compares; with many, each score is located among the sorted cuts by a branch-free binary search
-that advances for a block of scores at a time, and a histogram is summed up.
+A row of scores is read once for all its hard answers and all filters, and for its best candidates.
 """
 
 from collections.abc import Sequence
@@ -17,20 +14,14 @@ import numpy as np
 
 from clqa.candidate_sets import columns_of, renumbered, with_strangers
 from clqa.errors import InputError
-from clqa.kernels import kernel
 from clqa.predictions import release
 from clqa.ragged import Ragged, is_ascending
 from clqa.ragged_sets import selected
-from clqa.top_candidates import Tops, empty_tops, fill_tops
+from clqa.ranked_rows import rank_rows
+from clqa.top_candidates import Tops, empty_tops
 from clqa.typed_candidates import Pools, is_member, members_of
 
-# Few enough that a chunk stays in cache while it is read several times.
-CHUNK_BYTES = 2**20
-# More cuts than this are counted by histogram; 14,505 scores cost the same either way at about
-# 80 cuts of float32 and 45 of float64.
-_FEW = 64
-_TILE = 4096
-_BLOCK = 512
+CHUNK_BYTES = 2**23
 
 
 class Competitors(NamedTuple):
@@ -140,7 +131,7 @@ def rank(
         columns, strangers = columns_of(candidates, targets)
         targets = renumbered(targets, columns)
         excluded = [renumbered(ids, columns) for ids in excluded]
-        excluded = with_strangers(excluded, strangers, len(columns))
+        excluded = with_strangers(excluded, strangers)
         pools = None if pools is None else _among(pools, candidates, columns)
     n_columns = scores.shape[1] if columns is None else len(columns)
     groups = _grouped(targets, pools, n_columns)
@@ -152,14 +143,22 @@ def rank(
     tops = empty_tops(excluded[0], n_columns, depth, dtype)
     looked_up = np.empty(len(wanted.values), dtype)
     margin = dtype.type(tie_atol)
-    for first, chunk, places in _chunks(scores, rows, columns, dtype, chunk_bytes):
-        bad = _count_rows(chunk, places, first, *answers, starts, ids, groups, margin, *counts)
+    asked = wanted.offsets.astype(np.int64), wanted.values.astype(np.int32), looked_up
+    for first, *chunk in _chunks(scores, rows, columns, dtype, chunk_bytes):
+        bad = rank_rows(
+            *chunk,
+            first,
+            answers,
+            (starts, ids),
+            groups,
+            margin,
+            counts,
+            (*tops.ids, *tops[1:]),
+            asked,
+        )
         if bad >= 0:
             name = f"row {rows[bad]}" if query_ids is None else query_ids[bad]
             raise InputError(f"scores of query {name} hold a NaN; every entity needs a number")
-        if depth:
-            fill_tops(chunk, places, first, starts[0], ids, *tops.ids, tops.scores, tops.reaching)
-        _look_up(scores, rows, wanted, first, first + len(places), looked_up)
     if columns is not None:
         tops.ids.values[:] = columns[tops.ids.values]
     unscored = np.repeat(rows < 0, targets.lengths())
@@ -184,15 +183,15 @@ def _grouped(targets: Ragged, pools: Pools | None, n_columns: int) -> tuple[np.n
 
 
 def _chunks(scores, rows: np.ndarray, columns: np.ndarray | None, dtype, chunk_bytes: int):
-    """Scores of some queries at a time: the first one's number, a matrix, and its rows of them."""
+    """Scores of some queries at a time: the first one's number, and what `rank_rows` takes."""
     step = max(1, chunk_bytes // max(1, scores.shape[1] * dtype.itemsize))
     for first in range(0, len(rows), step):
-        chunk, places = scores, rows[first : first + step]
+        whole, places = scores, rows[first : first + step]
         if scores.dtype != dtype or columns is not None or places.min(initial=0) < 0:
-            chunk = _rows_of(scores, places, dtype)
-            chunk = chunk if columns is None else np.ascontiguousarray(chunk[:, columns])
+            whole = _rows_of(scores, places, dtype)
             places = np.arange(len(places))
-        yield first, _read_only(chunk), places
+        chunk = whole if columns is None else np.ascontiguousarray(whole[:, columns])
+        yield first, _read_only(chunk), _read_only(whole), places
         release(scores)
 
 
@@ -201,15 +200,6 @@ def _rows_of(scores: np.ndarray, places: np.ndarray, dtype: np.dtype) -> np.ndar
     chunk = np.full((len(places), scores.shape[1]), -np.inf, dtype)
     chunk[places >= 0] = scores[places[places >= 0]]
     return chunk
-
-
-def _look_up(scores, rows: np.ndarray, wanted: Ragged, first: int, last: int, found) -> None:
-    """Write the scores of what is wanted of the queries from `first` to `last`."""
-    start, stop = wanted.offsets[first], wanted.offsets[last]
-    owners = np.repeat(rows[first:last], np.diff(wanted.offsets[first : last + 1]))
-    known = owners >= 0
-    found[start:stop] = -np.inf
-    found[start:stop][known] = scores[owners[known], wanted.values[start:stop][known]]
 
 
 def _read_only(scores: np.ndarray) -> np.ndarray:
@@ -249,180 +239,3 @@ def _stacked(excluded: Sequence[Ragged]) -> tuple[np.ndarray, np.ndarray]:
     starts = [ids.offsets + size for ids, size in zip(excluded, sizes[:-1], strict=True)]
     values = np.concatenate([ids.values for ids in excluded])
     return np.array(starts, np.int64), values.astype(np.int32)
-
-
-@kernel
-def _count_rows(
-    scores,
-    rows,
-    start,
-    offsets,
-    targets,
-    starts,
-    excluded,
-    groups,
-    margin,
-    greater,
-    tied,
-    candidates,
-):
-    """Fill the counts of the queries from `start`, one per row; return one with a NaN, or -1."""
-    pool_offsets, pool_of_query, members, is_inside = groups
-    # With pools the second half of the kinds is about their members alone.
-    n_open = len(starts) if pool_offsets.size == 1 else len(starts) // 2
-    for query in range(start, start + rows.size):
-        row = scores[rows[query - start]]
-        if _has_nan(row):
-            return query
-        first, last = offsets[query], offsets[query + 1]
-        if first == last:
-            continue
-        cuts = _cuts(row, targets[first:last], margin)
-        high, low = _places(cuts, row, targets[first:last], margin)
-        above, reaching = _counts(row, cuts)
-        n_others = row.size
-        for kind in range(len(starts)):
-            if kind == n_open:
-                pool = pool_of_query[query]
-                inside = members[pool_offsets[pool] : pool_offsets[pool + 1]]
-                above, reaching = _counts(row[inside], cuts)
-                n_others = inside.size
-            out = excluded[starts[kind, query] : starts[kind, query + 1]]
-            out_above, out_reaching = _counts(row[out], cuts)
-            cursor = 0
-            for place in range(first, last):
-                while cursor < out.size and out[cursor] < targets[place]:
-                    cursor += 1
-                listed = cursor < out.size and out[cursor] == targets[place]
-                # Neither what was taken out nor what is in no pool is among what was counted.
-                absent = listed or (kind >= n_open and not is_inside[place])
-                upper, lower = high[place - first], low[place - first]
-                beating = above[upper] - out_above[upper]
-                greater[kind, place] = beating
-                tied[kind, place] = reaching[lower] - out_reaching[lower] - beating - (not absent)
-                candidates[kind, place] = n_others - out.size + absent
-    return -1
-
-
-@kernel
-def _has_nan(row):
-    n_nan = np.int32(0)
-    for place in range(row.size):
-        n_nan = np.int32(n_nan + (row[place] != row[place]))
-    return n_nan > 0
-
-
-@kernel
-def _cuts(row, targets, margin):
-    """Distinct ends of the intervals of scores that tie with a target, ascending."""
-    ends = np.empty(2 * targets.size, row.dtype)
-    for place in range(targets.size):
-        ends[2 * place] = row[targets[place]] - margin
-        ends[2 * place + 1] = row[targets[place]] + margin
-    ends.sort()
-    size = 0
-    for place in range(ends.size):
-        if size == 0 or ends[place] != ends[size - 1]:
-            ends[size] = ends[place]
-            size += 1
-    return ends[:size]
-
-
-@kernel
-def _places(cuts, row, targets, margin):
-    """Places among the cuts of the upper and the lower end of each target."""
-    high = np.empty(targets.size, np.int64)
-    low = np.empty(targets.size, np.int64)
-    for place in range(targets.size):
-        high[place] = _place(cuts, row[targets[place]] + margin)
-        low[place] = _place(cuts, row[targets[place]] - margin)
-    return high, low
-
-
-@kernel
-def _place(cuts, value):
-    """Place of `value`, which is one of the ascending cuts; without branches on data."""
-    start, size = 0, cuts.size
-    while size > 1:
-        half = size // 2
-        start += half * (cuts[start + half - 1] < value)
-        size -= half
-    return start
-
-
-@kernel
-def _counts(row, cuts):
-    """Per cut the number of scores above it, and of scores that reach it."""
-    if cuts.size <= _FEW:
-        return _counts_by_comparing(row, cuts)
-    return _counts_by_locating(row, cuts)
-
-
-@kernel
-def _counts_by_comparing(row, cuts):
-    above = np.zeros(cuts.size, np.int64)
-    reaching = np.zeros(cuts.size, np.int64)
-    for start in range(0, row.size, _TILE):
-        tile = row[start : start + _TILE]
-        for place in range(cuts.size):
-            cut = cuts[place]
-            n_above, n_reaching = np.int32(0), np.int32(0)
-            for entity in range(tile.size):
-                n_above = np.int32(n_above + (tile[entity] > cut))
-                n_reaching = np.int32(n_reaching + (tile[entity] >= cut))
-            above[place] += n_above
-            reaching[place] += n_reaching
-    return above, reaching
-
-
-@kernel
-def _counts_by_locating(row, cuts):
-    """Histogram of 2 c + e over the scores, with c cuts below the score and e = 1 if on a cut."""
-    n_steps = 1
-    while 1 << n_steps <= cuts.size:
-        n_steps += 1
-    table = np.full(1 << n_steps, np.inf, row.dtype)
-    for place in range(cuts.size):
-        table[place] = cuts[place]
-    # Four histograms in turn, since adding twice in a row to one place would wait for memory.
-    histogram = np.zeros(8 * cuts.size + 8, np.int32)
-    below = np.empty(_BLOCK, np.int32)
-    for start in range(0, row.size, _BLOCK):
-        block = row[start : start + _BLOCK]
-        _locate(block, table, n_steps, below)
-        for place in range(block.size):
-            c = below[place]
-            e = table[np.uint32(c)] == block[place]
-            histogram[np.uint32(4 * (2 * c + e) + place % 4)] += 1
-    return _sums_from_above(histogram, cuts.size)
-
-
-@kernel
-def _sums_from_above(histogram, n_cuts):
-    """Scores above and on or above each cut, from 8 histogram entries per cut: 4 below, 4 on it."""
-    above = np.empty(n_cuts, np.int64)
-    reaching = np.empty(n_cuts, np.int64)
-    total = np.int64(0)
-    for place in range(8 * n_cuts, histogram.size):
-        total += histogram[place]
-    for cut in range(n_cuts - 1, -1, -1):
-        above[cut] = total
-        for place in range(8 * cut + 4, 8 * cut + 8):
-            total += histogram[place]
-        reaching[cut] = total
-        for place in range(8 * cut, 8 * cut + 4):
-            total += histogram[place]
-    return above, reaching
-
-
-@kernel
-def _locate(block, table, n_steps, below):
-    """Number of entries of the sorted `table` below each score, one step for all at a time."""
-    for place in range(block.size):
-        below[place] = 0
-    for step in range(n_steps - 1, -1, -1):
-        half = np.int32(1 << step)
-        for place in range(block.size):
-            start = below[place]
-            smaller = table[np.uint32(start + half - 1)] < block[place]
-            below[place] = np.int32(start + half) if smaller else start

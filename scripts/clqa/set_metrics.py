@@ -75,8 +75,7 @@ def set_counts(predicted: Ragged, truth: Ragged) -> Counts:
     """
     _check_aligned(predicted, truth)
     few, many = sorted((predicted, truth), key=lambda rows: len(rows.values))
-    n_ids = 1 + max(int(rows.values.max(initial=0)) for rows in (few, many))
-    owners = row_numbers(few)[is_shared(few, many, n_ids)]
+    owners = row_numbers(few)[is_shared(few, many)]
     n_queries = len(truth.offsets) - 1
     right = np.bincount(owners, minlength=n_queries).astype(np.int64)
     return Counts(right, predicted.lengths(), truth.lengths())

@@ -21,7 +21,7 @@ from clqa.kept_lists import list_means, list_values
 from clqa.kept_scores import Judged, KeptScores
 from clqa.operating_points import bands_between, break_even
 from clqa.query_sets import ANSWERS
-from clqa.ragged_sets import is_shared, merged
+from clqa.ragged_sets import is_shared, union
 from clqa.rule_outcomes import Outcome, at_thresholds
 from clqa.set_metrics import Counts, f_beta, set_summary
 from clqa.set_rules import SetRule
@@ -194,8 +194,8 @@ def _notes(outcome: Outcome, own: Judged, chosen: np.ndarray) -> Iterator[str]:
 
 def easy_first_rows(kept: KeptScores, strata: Sequence[Stratum], beta: float) -> Iterator[dict]:
     """Rows of the mean probability that an easy answer of a query scores above a hard one."""
-    answers = merged(kept.easy, kept.hard, kept.n_ids)
-    is_easy = is_shared(answers, kept.easy, kept.n_ids)
+    answers = union(kept.easy, kept.hard)
+    is_easy = is_shared(answers, kept.easy)
     scores = kept.answer_scores
     found = easy_before_hard(scores[is_easy], kept.easy, scores[~is_easy], kept.hard)
     values = np.array([math.nan if value is None else value for value in found], np.float64)

@@ -10,6 +10,7 @@ import numpy as np
 
 from clqa.kernels import kernel
 from clqa.ragged import Ragged
+from clqa.sorted_scores import descending
 
 # Candidates are counted at these scores, if all scores of a row are degrees from 0 to 1.
 THRESHOLDS = np.arange(101) / 100
@@ -17,7 +18,6 @@ THRESHOLDS = np.arange(101) / 100
 _LANES_PER_KEPT = 2
 # If more than so many candidates per kept one reach a threshold, lanes tell a better one.
 _MANY = 4
-_BLOCK = 512
 
 
 class Tops(NamedTuple):
@@ -49,55 +49,54 @@ def empty_tops(answers: Ragged, n_entities: int, depth: int, dtype: np.dtype) ->
 
 
 @kernel
-def fill_tops(scores, rows, start, starts, answers, offsets, ids, best, reaching):
-    """Fill the queries from `start`, one per row; scores hold no NaN."""
-    # Room for whole words of 8.
-    mask = np.zeros((scores.shape[1] + 7) // 8 * 8, np.uint8)
-    kept = np.empty(scores.shape[1], np.int32)
-    for query in range(start, start + rows.size):
-        row = scores[rows[query - start]]
-        known = answers[starts[query] : starts[query + 1]]
-        first, last = offsets[query], offsets[query + 1]
-        _fill_reaching(row, known, reaching[query])
-        if last > first:
-            least = _least(row, known, last - first, reaching[query])
-            size = _contenders(row, known, least, mask, kept)
-            _fill_best(row, kept[:size], ids[first:last], best[first:last])
+def fill_row(row, answers, are_degrees, places, kept, ids, best, reaching):
+    """Fill what is kept of a row without NaN; `answers` are ascending.
+
+    `places`, one per entity and zeros up to a whole word of 8, and `kept` are room to work in.
+    """
+    reaching[:] = -1
+    if are_degrees:
+        _fill_reaching(row, answers, places, reaching)
+    depth = ids.size
+    if depth:
+        place = len(THRESHOLDS) - 1
+        while place > 0 and reaching[place] < depth:
+            place -= 1
+        # Not many others reach the lowest threshold above 0 that the best ones reach: else lanes
+        # tell a better one.
+        if place == 0 or reaching[place] > _MANY * depth:
+            least, place = _least(row, depth + answers.size, depth), 1
+            for entity in range(np.uint32(row.size)):
+                places[entity] = row[entity] >= least
+        for k in range(answers.size):
+            places[answers[k]] = 0
+        size = _listed(places, place, kept)
+        _fill_best(row, kept[:size], ids, best)
 
 
 @kernel
-def _least(row, known, depth, reaching):
-    """A score that the best `depth` candidates reach, and not many others if it can be helped."""
-    place = len(THRESHOLDS) - 1
-    while place >= 0 and reaching[place] < depth:
-        place -= 1
-    if place >= 0 and reaching[place] <= _MANY * depth:
-        return row.dtype.type(place) / row.dtype.type(100)
-    n_lanes = _LANES_PER_KEPT * (depth + known.size)
+def _least(row, n_kept, depth):
+    """A score that the best `n_kept` entities reach, and not many others if it can be helped."""
+    n_lanes = _LANES_PER_KEPT * n_kept
     if n_lanes >= row.size:
         return row.dtype.type(-np.inf)
     # So many lanes hold a score of at least this, at most one for each answer by it.
-    place = n_lanes - depth - known.size
-    return np.partition(_highest_by_lane(row, n_lanes), place)[place]
+    return np.partition(_highest_by_lane(row, n_lanes), n_lanes - n_kept)[n_lanes - n_kept]
 
 
 @kernel
-def _contenders(row, known, least, mask, kept):
-    """List in `kept`, by id, the candidates that reach a score; return their number."""
-    for entity in range(np.uint32(row.size)):
-        mask[entity] = row[entity] >= least
-    words = mask.view(np.uint64)
-    size = cursor = 0
-    for word in range(words.size):
-        if words[word] == 0:
-            continue
-        for entity in range(8 * word, 8 * word + 8):
-            if mask[entity]:
-                while cursor < known.size and known[cursor] < entity:
-                    cursor += 1
-                if cursor == known.size or known[cursor] != entity:
-                    kept[size] = entity
-                    size += 1
+def _listed(places, least, kept):
+    """List in `kept` the entities whose place is at least `least`, from 1; return their number."""
+    words = places.view(np.uint64)
+    # Sums of two numbers up to 127 leave the neighbouring bytes alone, and their eighth bit tells.
+    addend = np.uint64(128 - least) * np.uint64(0x0101010101010101)
+    size = 0
+    for word in range(np.uint32(words.size)):
+        marks = (words[word] + addend) & np.uint64(0x8080808080808080)
+        if marks:
+            for byte in range(np.uint64(8)):
+                kept[size] = np.int32(8 * word + byte)
+                size += np.int64((marks >> (np.uint64(8) * byte + np.uint64(7))) & np.uint64(1))
     return size
 
 
@@ -118,43 +117,41 @@ def _highest_by_lane(row, n_lanes):
 @kernel
 def _fill_best(row, kept, ids, best):
     """Put the best of the candidates `kept`, which ascend, into `ids` in their order."""
-    depth = ids.size
+    chosen = kept if kept.size <= _MANY * ids.size else _best_of(row, kept, ids.size)
+    scores = row[chosen]
+    order = descending(scores)
+    for place in range(ids.size):
+        ids[place] = chosen[order[place]]
+        best[place] = scores[order[place]]
+
+
+@kernel
+def _best_of(row, kept, depth):
+    """The best `depth` of the candidates `kept`, which ascend; the result ascends, too."""
     scores = row[kept]
     place = scores.size - depth
     last = np.partition(scores, place)[place]
     room = depth - np.count_nonzero(scores > last)
+    chosen = np.empty(depth, np.int32)
     size = 0
     for k in range(kept.size):
         if scores[k] > last or (scores[k] == last and room > 0):
             room -= scores[k] == last
-            ids[size] = kept[k]
-            best[size] = scores[k]
+            chosen[size] = kept[k]
             size += 1
-    order = np.argsort(-best, kind="mergesort")
-    ids[:] = ids[order]
-    best[:] = best[order]
+    return chosen
 
 
 @kernel
-def _fill_reaching(row, known, reaching):
-    """Count the candidates with at least each threshold, or write -1 if a score is no degree."""
-    n_odd = np.int32(0)
-    for entity in range(row.size):
-        n_odd = np.int32(n_odd + ((row[entity] < 0) | (row[entity] > 1)))
-    if n_odd > 0:
-        reaching[:] = -1
-        return
-    places = np.empty(_BLOCK, np.int32)
+def _fill_reaching(row, answers, places, reaching):
+    """Find the place of each degree, and count the candidates with at least each threshold."""
+    locate(row, places)
     # Four histograms in turn, since adding twice in a row to one place would wait for memory.
     bins = np.zeros(4 * len(THRESHOLDS), np.int32)
-    for start in range(0, row.size, _BLOCK):
-        block = row[start : start + _BLOCK]
-        locate(block, places)
-        for k in range(np.uint32(block.size)):
-            bins[np.uint32(4 * places[k]) + (k & np.uint32(3))] += 1
-    for k in range(known.size):
-        locate(row[known[k] : known[k] + 1], places)
-        bins[4 * places[0]] -= 1
+    for k in range(np.uint32(row.size)):
+        bins[np.uint32(4 * places[k]) + (k & np.uint32(3))] += 1
+    for k in range(answers.size):
+        bins[4 * places[answers[k]]] -= 1
     total = np.int32(0)
     for place in range(len(THRESHOLDS) - 1, -1, -1):
         total += bins[4 * place : 4 * place + 4].sum()
@@ -168,4 +165,4 @@ def locate(block, places):
     for k in range(np.uint32(block.size)):
         # Never too low, and too high by one at most; the quotient is the threshold as rounded.
         place = np.int32(block[k] * scale + nudge)
-        places[k] = place - np.int32(block[k] < block.dtype.type(place) / scale)
+        places[k] = place - (block[k] < block.dtype.type(place) / scale)

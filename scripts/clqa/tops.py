@@ -11,6 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from clqa.errors import InputError
+from clqa.kernels import kernel
 from clqa.metrics import cut_off
 from clqa.predicted_sets import (
     best_sets,
@@ -67,9 +68,16 @@ class ScoredAnswers(NamedTuple):
 
     def reaching(self, thresholds: np.ndarray) -> np.ndarray:
         """How many of each query reach its threshold, (n_queries,) int64."""
-        rows = row_numbers(self)
-        hits = rows[self.scores >= thresholds[rows]]
-        return np.bincount(hits, minlength=len(self.offsets) - 1).astype(np.int64)
+        counts = np.zeros(len(self.offsets) - 1, np.int64)
+        _count_reaching(self.offsets, self.scores, np.asarray(thresholds, np.float64), counts)
+        return counts
+
+
+@kernel
+def _count_reaching(offsets, scores, thresholds, counts):
+    for row in range(counts.size):
+        for place in range(offsets[row], offsets[row + 1]):
+            counts[row] += scores[place] >= thresholds[row]
 
 
 def tops_of(scores: np.ndarray, m: int, grid: Sequence[float] = ()) -> Tops:
@@ -95,10 +103,9 @@ def tops_of(scores: np.ndarray, m: int, grid: Sequence[float] = ()) -> Tops:
 
 def without(tops: Tops, excluded: Ragged) -> Tops:
     """The lists without entities that are candidates but not to be predicted; without a grid."""
-    n_ids = 1 + max(int(ids.max(initial=0)) for ids in (tops.entities, excluded.values))
     order = np.lexsort((tops.entities, row_numbers(tops)))
     kept = np.ones(len(tops.entities), bool)
-    kept[order] = ~is_shared(Ragged(tops.offsets, tops.entities[order]), excluded, n_ids)
+    kept[order] = ~is_shared(Ragged(tops.offsets, tops.entities[order]), excluded)
     return tops._replace(
         offsets=np.concatenate([[0], np.cumsum(kept)])[tops.offsets],
         entities=tops.entities[kept],
@@ -179,17 +186,22 @@ def count_bounds(
         set_aside = excluded.reaching(thresholds)
     listed = ScoredAnswers(tops.offsets, tops.scores).reaching(thresholds)
     grid = tops.grid.astype(tops.scores.dtype)
-    # A threshold before the grid is reached by all candidates at most, one behind it by none.
-    ends = np.zeros(n_queries, np.int64)
-    counts = np.column_stack([tops.candidates, tops.reaching, ends])
-    each = np.arange(n_queries)
     lower, upper = (np.searchsorted(grid, thresholds, side) for side in ("right", "left"))
-    fewest = np.maximum(np.maximum(listed, right + set_aside), counts[each, upper + 1])
-    most = counts[each, lower]
+    fewest = np.maximum(np.maximum(listed, right + set_aside), _reaching_place(tops, upper))
+    most = _reaching_place(tops, lower - 1)
     is_open = tops.is_open_at(thresholds)
     fewest, most = (np.where(is_open, bound, listed) - set_aside for bound in (fewest, most))
     true_sizes = np.diff(true.offsets)
     return Counts(right, fewest, true_sizes), Counts(right, most, true_sizes)
+
+
+def _reaching_place(tops: Tops, places: np.ndarray) -> np.ndarray:
+    """How many candidates reach a threshold of the grid: all one before it, none one behind it."""
+    last = len(tops.grid) - 1
+    if last < 0:
+        return np.where(places < 0, tops.candidates, 0)
+    counts = tops.reaching[np.arange(len(places)), np.clip(places, 0, last)]
+    return np.where(places < 0, tops.candidates, np.where(places > last, 0, counts))
 
 
 def _chosen(tops: Tops, rows: np.ndarray, mask: np.ndarray) -> Ragged:

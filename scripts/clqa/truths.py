@@ -1,8 +1,8 @@
 """What counts as true when predicted sets are judged."""
 
 from clqa.errors import InputError
+from clqa.filters import full_only
 from clqa.ragged import Ragged
-from clqa.ragged_sets import is_shared, merged, selected
 
 # full: the answers on the full graph. hard: those that the observed graph does not give; what it
 # gives is then taken out of the predictions, retracted answers too.
@@ -16,7 +16,7 @@ def truth_choice(name: str) -> str:
     return name
 
 
-def true_answers(easy: Ragged, hard: Ragged, retracted: Ragged, truth: str, n_ids: int) -> Ragged:
+def true_answers(easy: Ragged, hard: Ragged, retracted: Ragged, truth: str) -> Ragged:
     """True answers of each query: (easy minus retracted) with hard, or hard alone.
 
     Parameters
@@ -24,16 +24,7 @@ def true_answers(easy: Ragged, hard: Ragged, retracted: Ragged, truth: str, n_id
     easy, hard, retracted : Ragged
         See `clqa.answers.SplitAnswers`.
     truth : one of `TRUTHS`
-    n_ids : int
-        Number of entities.
     """
     if truth_choice(truth) == "hard":
         return hard
-    return merged(selected(easy, ~is_shared(easy, retracted, n_ids)), hard, n_ids)
-
-
-def without_known(predicted: Ragged, easy: Ragged, truth: str, n_ids: int) -> Ragged:
-    """The predictions that are judged: all, or under `hard` those that are no easy answers."""
-    if truth_choice(truth) == "full":
-        return predicted
-    return selected(predicted, ~is_shared(predicted, easy, n_ids))
+    return full_only(easy, hard, retracted)

@@ -13,11 +13,11 @@ import numpy as np
 
 from clqa.competitions import RAW
 from clqa.errors import InputError
-from clqa.filters import FILTERS, union
+from clqa.filters import FILTERS
 from clqa.kernels import kernel
 from clqa.predictions import release
 from clqa.ragged import Ragged
-from clqa.ragged_sets import numbered, places_of, row_numbers, selected
+from clqa.ragged_sets import numbered, places_of, row_numbers, selected, union
 from clqa.ranks import Competitors, rank
 from clqa.tuples import Marginals, combined, marginal_mask, marginals
 

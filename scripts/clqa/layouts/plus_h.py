@@ -120,7 +120,7 @@ def _full(source: Source, files: dict, shape: str, ids: ReleaseIds, hard: Ragged
     ]
     both = [[*one, *other] for one, other in zip(*rows, strict=True)]
     full = answer_rows(both, files["hard"][1], shape, source.queries, ids)
-    lacking = int((~is_shared(hard, full, ids.bound)).sum())
+    lacking = int((~is_shared(hard, full)).sum())
     if lacking:
         log.warning(
             "%s, %s: lacks %d of the hard answers; all answers are not compared",
@@ -142,7 +142,7 @@ def _classes(source: Source, files: dict, shape: str, ids: ReleaseIds, hard: Rag
     for code, file in enumerate(files.values()):
         rows = _rows(source.queries, _table(file), file[1], shape)
         own = answer_rows(rows, file[1], shape, source.queries, ids)
-        shared = is_shared(hard, own, ids.bound)
+        shared = is_shared(hard, own)
         twice = np.flatnonzero(shared & (codes >= 0))
         if len(twice):
             query = source.queries[np.searchsorted(hard.offsets, twice[0], side="right") - 1]
