@@ -126,8 +126,13 @@ def test_no_queries_have_no_strata():
 def test_strata_of_queries_have_those_without_hard_answers_too():
     none = answers([[], [4]], [[], []], [[], [4]], [], [])
     table = AnswerTable({**ANSWERS.shapes, "none": none}, ANSWERS.metadata)
-    found = {one.name: one.chosen.tolist() for one in query_strata(["shape", "size"], table)}
+    keys = ["links", "shape", "size"]
+    found = {one.name: one.chosen.tolist() for one in query_strata(keys, table)}
     assert found == {
+        "links=0": [False, False, False, False, True, True],
+        "links=1": [False, True, False, True, False, False],
+        "links=1-2": [True, False, False, False, False, False],
+        "links=2": [False, False, True, False, False, False],
         "shape=2p": [True, True, False, False, False, False],
         "shape=2i": [False, False, True, False, False, False],
         "shape=own": [False, False, False, True, False, False],
@@ -137,8 +142,8 @@ def test_strata_of_queries_have_those_without_hard_answers_too():
         "size=2-4": [False, False, True, False, False, False],
         "size=10-19": [True, False, False, False, False, False],
     }
-    with pytest.raises(InputError, match="no key 'links'"):
-        list(query_strata(["links"], table))
+    with pytest.raises(InputError, match="no key 'class' of whole queries; known are shape, links"):
+        list(query_strata(["class"], table))
 
 
 def test_averages_by_relation_and_over_all():
