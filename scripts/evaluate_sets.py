@@ -7,6 +7,9 @@ tuples.
 from collections.abc import Sequence
 from typing import NamedTuple
 
+import numpy as np
+
+from clqa.bootstraps import LEVEL
 from clqa.errors import InputError, damaged
 from clqa.graphs import read_graph
 from clqa.kept_scores import KeptScores, judged, kept_scores
@@ -21,6 +24,7 @@ from clqa.query_sets import (
 )
 from clqa.rule_outcomes import outcome
 from clqa.scores import merged_metadata
+from clqa.set_intervals import Drawing
 from clqa.set_metrics import beta_of
 from clqa.set_rules import set_rule
 from clqa.set_tables import (
@@ -33,7 +37,7 @@ from clqa.set_tables import (
     set_rows,
     table_of,
 )
-from clqa.strata import OF_QUERIES, query_strata
+from clqa.strata import OF_WHOLE_QUERIES, Stratum, query_strata
 from clqa.tables import write_table
 from clqa.top_tables import read_tops
 from clqa.truths import truth_choice
@@ -63,6 +67,9 @@ def evaluate_sets(
     truths,
     beta,
     strata,
+    seed=0,
+    draws=0,
+    level=LEVEL,
 ):
     """Write the tables of `clqa.set_tables`; files of shards are given in the same order.
 
@@ -75,7 +82,9 @@ def evaluate_sets(
     truths : list of str
         Of `clqa.truths.TRUTHS`.
     strata : list of str
-        Keys of `clqa.strata`; those of queries count, shapes are always told apart.
+        Keys of `clqa.strata`; those of whole queries count, shapes are always told apart.
+    seed, draws, level :
+        Of the intervals, as in `estimate_intervals`.
     """
     beta, rules = beta_of(beta), [set_rule(name) for name in rules]
     own = _read(paths_to_tops, paths_to_answers)
@@ -85,15 +94,17 @@ def evaluate_sets(
         _check_alike(own.metadata, tuned_on.metadata, paths_to_tuning_tops[0])
     graph, labels = read_graph(path_to_graph), read_labels(path_to_relations).to_pylist()
     queries = _read_queries(paths_to_queries, graph, own.metadata["split"])
-    keys = ["shape", *(key for key in strata if key in OF_QUERIES)]
-    parts = list(query_strata(keys, own.answers, queries, graph, labels))
+    keys = ["shape", *(key for key in strata if key in OF_WHOLE_QUERIES)]
+    whole = Stratum("", np.ones(len(own.kept.query_ids), bool), whole=True)
+    parts = [whole, *query_strata(keys, own.answers, queries, graph, labels)]
     cases = []
     for truth in map(truth_choice, truths):
         sides = [one and judged(one.kept, truth) for one in (own, tuned_on)]
         for rule in rules:
             found = outcome(rule, *sides, own.metadata["depth"], beta)
             cases.append(Case(rule, truth, sides[0], found))
-    rows = [row for case in cases for row in set_rows(case, own.kept, parts, beta)]
+    drawing = Drawing((seed, own.metadata["queries"], "sets"), draws, level)
+    rows = list(set_rows(cases, own.kept, parts, beta, drawing))
     rows += easy_first_rows(own.kept, parts, beta)
     bands = [row for case in cases for row in band_rows(case, beta)]
     metadata = {**own.metadata, "beta": beta}
@@ -160,4 +171,7 @@ if __name__ == "__main__":
         truths=snakemake.params.truths,
         beta=snakemake.params.beta,
         strata=snakemake.params.strata,
+        seed=snakemake.params.seed,
+        draws=snakemake.params.draws,
+        level=snakemake.params.level,
     )

@@ -38,6 +38,7 @@ from clqa.pair_sets import (
     scored_sets,
     vocabulary_of,
 )
+from clqa.ragged import Ragged
 from clqa.set_metrics import Counts, beta_of, set_counts
 from clqa.tables import write_table
 
@@ -82,7 +83,8 @@ def score_pairs(
         threshold = chosen_threshold(pairs, choose, beta).threshold
     elif threshold is not None:
         _check_range(path_to_predictions, threshold, predictions)
-    counts = set_counts(reaching(predictions, threshold), truth.sets)
+    predicted = reaching(predictions, threshold)
+    counts = set_counts(predicted, truth.sets)
     report = report_of(counts, keys, beta) | {
         "rule": _rule(threshold),
         "threshold": None if threshold == math.inf else threshold,
@@ -93,6 +95,7 @@ def score_pairs(
     }
     if candidates is not None:
         report["ceiling"] = ceiling_entry(counts, candidates.sets, truth.sets, beta)
+        report["notes"] += _beyond(predicted, candidates.sets)
     if bands:
         shown = pairs or scored_pairs(predictions, truth.sets)
         report["bands"] = bands_entry(shown, threshold, bands, beta)
@@ -157,6 +160,13 @@ def _notes(counts: Counts, path_to_queries: str | Path | None) -> list[str]:
     if not len(counts.true):
         notes.append("there are no queries; means of nothing are 0 by definition")
     return notes
+
+
+def _beyond(predicted: Ragged, candidates: Ragged) -> list[str]:
+    """What is to be said where predictions are no candidates."""
+    among = set_counts(predicted, candidates)
+    n = int(among.predicted.sum() - among.right.sum())
+    return [f"predictions that are no candidates: {n}; they may pass the ceilings"] * bool(n)
 
 
 def _need_scores(path: str | Path, predictions: ScoredSets) -> None:

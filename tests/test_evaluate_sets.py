@@ -73,7 +73,9 @@ def write_set(folder, split, answers, scores, depth, graph=None, model=None, can
     rank_answers(*dump, folder / "answers.parquet", *out, depth)
 
 
-def evaluate(folder, rules, partner=True, truths=("hard", "full"), beta=0.5, graph=None, strata=()):
+def evaluate(
+    folder, rules, partner=True, truths=("hard", "full"), beta=0.5, graph=None, strata=(), draws=0
+):
     """Rows of the tables `sets`, `bands` and `queries`."""
     write_graph(folder / "graph.npz", graph or graph_of())
     (folder / "relations.tsv").write_text("0\tlikes\n1\tknows\n")
@@ -82,6 +84,7 @@ def evaluate(folder, rules, partner=True, truths=("hard", "full"), beta=0.5, gra
         *([folder / "test" / f"{name}.parquet"] for name in ("tops", "answers", "queries")),
         *([folder / "valid" / f"{name}.parquet"] * partner for name in ("tops", "answers")),
         *(folder / "graph.npz", folder / "relations.tsv", *outputs, rules, truths, beta, strata),
+        draws=draws,
     )
     return [read_table(path)[0].to_pylist() for path in outputs]
 
@@ -372,6 +375,8 @@ def test_slices_of_queries_include_those_without_answers(tmp_path):
         "": 3,
         "shape=1p": 3,
         "shape=2in": 0,
+        "links=0": 1,
+        "links=1": 2,
         "size=0": 1,
         "size=1": 1,
         "size=2-4": 1,
@@ -381,6 +386,19 @@ def test_slices_of_queries_include_those_without_answers(tmp_path):
     }
     empty = row_of(rows, "threshold@0.5", stratum="shape=2in")
     assert (empty["f_beta"], empty["note"]) == (None, "no queries")
+
+
+def test_averages_over_answer_sets_have_intervals_where_they_are_known(tmp_path):
+    answers, scores = drawn_sets(0, levels=1000)
+    write_set(tmp_path, "test", answers["test"], scores["test"], depth=3)
+    rows, _, _ = evaluate(tmp_path, ["top@2", "threshold@0.333"], partner=False, draws=50)
+    row = row_of(rows, "top@2")
+    for name in ("f_beta", "precision", "recall"):
+        assert row[f"{name}_interval_lower"] < row[name] < row[f"{name}_interval_upper"]
+    row = row_of(rows, "threshold@0.333")
+    assert row["f_beta"] is row["f_beta_interval_lower"] is None
+    again, _, _ = evaluate(tmp_path, ["top@2"], partner=False)
+    assert row_of(again, "top@2")["f_beta_interval_lower"] is None
 
 
 def test_a_model_without_degrees_has_its_best_sets_and_reasons_for_the_rest(tmp_path):

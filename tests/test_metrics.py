@@ -374,16 +374,16 @@ def test_the_mean_reciprocal_rank_is_not_the_reciprocal_of_the_mean_rank():
     assert found == pytest.approx((8 / 15, 13 / 3))  # 3 / 13 would be half of it
 
 
-@pytest.mark.parametrize(
-    "function",
-    [
-        rank_lists.mean_reciprocal_rank,
-        rank_lists.mean_rank,
-        rank_lists.mean_rank_of_found,
-        rank_lists.miss_rate,
-        lambda ranks: rank_lists.hits_at_k(ranks, 3),
-    ],
-)
+OF_LISTS = [
+    rank_lists.mean_reciprocal_rank,
+    rank_lists.mean_rank,
+    rank_lists.mean_rank_of_found,
+    rank_lists.miss_rate,
+    lambda ranks, **checks: rank_lists.hits_at_k(ranks, 3, **checks),
+]
+
+
+@pytest.mark.parametrize("function", OF_LISTS)
 def test_a_rank_of_zero_is_refused_unless_it_is_declared(function):
     with pytest.raises(InputError, match="zero-based"):
         function([0, 1, 4])
@@ -395,6 +395,19 @@ def test_a_rank_of_zero_is_refused_unless_it_is_declared(function):
 def test_what_is_no_rank_is_refused(ranks):
     with pytest.raises(InputError, match=r"^ranks"):
         rank_lists.mean_rank(ranks, zero="not_found")
+
+
+@pytest.mark.parametrize("function", OF_LISTS)
+def test_a_rank_beyond_the_candidates_is_refused(function):
+    assert function([1, 4, 2], n_candidates=4) == function([1, 4, 2])
+    with pytest.raises(InputError, match=r"^ranks: 5 is no rank; .* 1 to 4 \(entry 2 of 3\)$"):
+        function([1, 5, 2], n_candidates=4)
+
+
+@pytest.mark.parametrize("ranks", [[1, "2"], [1, None], [2.0**31], [[1], [2, 3]]])
+def test_ranks_of_mixed_kinds_or_beyond_any_graph_are_refused(ranks):
+    with pytest.raises(InputError, match=r"^ranks"):
+        rank_lists.mean_rank(ranks)
 
 
 def test_only_one_meaning_of_zero_can_be_declared():

@@ -9,8 +9,9 @@ from clqa import row_counts
 from clqa.errors import InputError
 from clqa.filters import FILTERS
 from clqa.ragged import ragged
-from clqa.ranks import count_competitors
+from clqa.ranks import count_competitors, rank
 from clqa.ties import ranks
+from clqa.tops import tops_of
 from reference_ranks import competitors
 
 
@@ -76,6 +77,7 @@ def test_filters_agree_where_nothing_is_retracted():
 def test_all_candidates_at_minus_infinity_tie():
     minus = -np.inf
     assert counts([minus] * 6, hard=[2], excluded=[1, 3, 5]) == [(0, 2, 3)]
+    assert counts([minus] * 6, hard=[2], candidates=np.array([0, 2, 4])) == [(0, 2, 3)]
 
 
 def test_infinities_are_ordered_like_numbers():
@@ -119,8 +121,8 @@ def test_tied_hard_answers_do_not_hurt_each_other():
 )
 def test_tied_scores_have_a_rank_for_each_policy(scores, hard, wanted):
     found = count_competitors(np.array([scores]), ragged([hard]), [ragged([hard])])
-    for ties, rank in zip(("optimistic", "realistic", "pessimistic"), wanted, strict=True):
-        assert ranks(found.greater[0], found.tied[0], ties).tolist() == [rank] * len(hard)
+    for ties, place in zip(("optimistic", "realistic", "pessimistic"), wanted, strict=True):
+        assert ranks(found.greater[0], found.tied[0], ties).tolist() == [place] * len(hard)
 
 
 def test_an_answer_does_not_compete_with_itself():
@@ -137,8 +139,15 @@ def test_another_target_competes_unless_it_is_excluded():
     assert found.greater.tolist() == [[0, 1]]
 
 
-def test_an_entity_outside_of_the_best_has_exact_ties():
-    assert counts([0.9, 0.5, 0.5, 0.5, 0.1], hard=[3]) == [(1, 2, 5)]
+def test_an_answer_that_the_list_of_the_best_lacks_has_exact_ranks():
+    scores, hard = np.array([[0.9, 0.5, 0.5, 0.5, 0.1]]), ragged([[3]])
+    listed = tops_of(scores, 2, [0.5])
+    assert (listed.entities.tolist(), listed.floor.tolist()) == ([0, 1], [0.5])
+    n_above = int((listed.scores > listed.floor).sum())
+    assert (n_above, listed.reaching.item() - n_above) == (1, 3)
+    found = rank(scores, hard, [hard], depth=2).counts
+    both = [ranks(found.greater[0], found.tied[0], t).item() for t in ("optimistic", "pessimistic")]
+    assert both == [2, 4]
 
 
 def test_scores_that_differ_in_the_last_bit_do_not_tie():

@@ -234,10 +234,20 @@ def test_counts_of_ranked_answers_give_the_metrics_of_the_whole_ranking(seed):
 @pytest.mark.parametrize(
     ("returned", "expected", "policies", "message"),
     [
-        ([[1], [2, 3, 2]], [[1], [1]], {}, "query 1: 2 at place 3 is returned twice"),
-        ([[1]], [[4, 4]], {}, "query 0: 4 at place 2 is expected twice"),
+        (
+            [[1], [2, 3, 2]],
+            [[1], [1]],
+            {},
+            "query 1: 2 at place 3 is returned twice; see --duplicates",
+        ),
+        ([[1]], [[4, 4]], {}, "query 0: 4 at place 2 is expected twice; see --expected-dup"),
         ([[1, 7]], [[1]], {"n_known": 7}, "7 at place 2 is returned and not in the universe"),
-        ([[1]], [[9]], {"n_known": 7}, "9 at place 1 is expected and not in the universe"),
+        (
+            [[1]],
+            [[9]],
+            {"n_known": 7},
+            "9 at place 1 is expected and not in the universe; see --unk",
+        ),
         ([[1]], [[1], [2]], {}, "1 lists of returned ids for 2 of expected ones"),
         ([[-1]], [[1]], {}, "whole numbers from 0"),
         ([[1]], [[1]], {"duplicates": "first"}, "no policy 'first'; known are refuse, count, drop"),

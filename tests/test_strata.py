@@ -1,13 +1,16 @@
 """Strata of answers and queries against what their definitions say."""
 
 import numpy as np
+import pyarrow as pa
 import pytest
 
+from clqa.averages import mean, shape_average
 from clqa.errors import InputError
 from clqa.formulas import parse
 from clqa.graphs import make_graph
 from clqa.query_sets import Answers, AnswerTable, Queries, QueryTable
 from clqa.ragged import ragged
+from clqa.scores import query_scores
 from clqa.strata import last_relations, query_strata, strata
 
 FORMULAS = {"2p": "r1(s1,e1)&r2(e1,f)", "2i": "r1(s1,f)&r2(s2,f)", "own": "r1(s1,e1)&!r2(e1,f)"}
@@ -123,8 +126,13 @@ def test_no_queries_have_no_strata():
 def test_strata_of_queries_have_those_without_hard_answers_too():
     none = answers([[], [4]], [[], []], [[], [4]], [], [])
     table = AnswerTable({**ANSWERS.shapes, "none": none}, ANSWERS.metadata)
-    found = {one.name: one.chosen.tolist() for one in query_strata(["shape", "size"], table)}
+    keys = ["links", "shape", "size"]
+    found = {one.name: one.chosen.tolist() for one in query_strata(keys, table)}
     assert found == {
+        "links=0": [False, False, False, False, True, True],
+        "links=1": [False, True, False, True, False, False],
+        "links=1-2": [True, False, False, False, False, False],
+        "links=2": [False, False, True, False, False, False],
         "shape=2p": [True, True, False, False, False, False],
         "shape=2i": [False, False, True, False, False, False],
         "shape=own": [False, False, False, True, False, False],
@@ -134,5 +142,30 @@ def test_strata_of_queries_have_those_without_hard_answers_too():
         "size=2-4": [False, False, True, False, False, False],
         "size=10-19": [True, False, False, False, False, False],
     }
-    with pytest.raises(InputError, match="no key 'links'"):
-        list(query_strata(["links"], table))
+    with pytest.raises(InputError, match="no key 'class' of whole queries; known are shape, links"):
+        list(query_strata(["class"], table))
+
+
+def test_averages_by_relation_and_over_all():
+    """Ranks 1 and 2 under one relation and 10 under the other: .75 and .1, .533333 over all."""
+    hard = answers([[]] * 3, [[3], [4], [5]], [[]] * 3, [1] * 3, [-1] * 3)
+    table = AnswerTable({"1p": hard}, {"formulas": {"1p": "r1(s1,f)"}})
+    asked = Queries(None, np.array([[0], [1], [2]]), np.array([[0], [0], [1]]))
+    queries = QueryTable({"1p": asked}, table.metadata)
+    ranks = pa.table(
+        {
+            "query_id": hard.query_ids.astype(str),
+            "answer": hard.hard.values,
+            "filter": ["full-only"] * 3,
+            "greater": np.array([0, 1, 9], np.int32),
+            "tied": np.zeros(3, np.int32),
+        }
+    )
+    by_relation = strata(["relation"], table, queries, GRAPH, ["r", "s"])
+    rows = query_scores(ranks, table, ["mrr"], ["pessimistic"], ["full-only"], by_relation)
+    values = {"": [], "relation=r": [], "relation=s": []}
+    for row in rows.to_pylist():
+        values[row["stratum"]].append(row["mrr[pessimistic,full-only]"])
+    found = {name: shape_average(of, [1] * len(of)).value for name, of in values.items()}
+    assert found == pytest.approx({"": 0.533333, "relation=r": 0.75, "relation=s": 0.1}, abs=5e-7)
+    assert mean([found["relation=r"], found["relation=s"]]) == pytest.approx(0.425)

@@ -70,15 +70,16 @@ def list_blocks(
     called = Called(range(len(returned.offsets) - 1) if names is None else names, ids)
     if scores is not None:
         scores = checked_scores(returned, scores, called)
-    for lists, policy, what in (
-        (returned, duplicates, "returned"),
-        (expected, expected_duplicates, "expected"),
+    for lists, policy, what, option in (
+        (returned, duplicates, "returned", "--duplicates"),
+        (expected, expected_duplicates, "expected", "--expected-duplicates"),
     ):
         _policy(policy, DUPLICATES, "duplicates")
         if policy == "refuse":
-            _refuse(lists, repeated(lists, n_ids), called, f"is {what} twice")
+            _refuse(lists, repeated(lists, n_ids), called, f"is {what} twice; see {option}")
         if n_known is not None and _policy(unknown, UNKNOWN, "unknown") == "refuse":
-            _refuse(lists, lists.values >= n_known, called, f"is {what} and not in the universe")
+            text = f"is {what} and not in the universe; see --unknown"
+            _refuse(lists, lists.values >= n_known, called, text)
     if duplicates == "drop":
         kept = ~repeated(returned, n_ids)
         returned, scores = _kept(returned, kept), None if scores is None else scores[kept]

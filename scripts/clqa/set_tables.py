@@ -8,7 +8,7 @@ lowering it to them would pay, and `queries` has the counts of each query.
 """
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -23,6 +23,8 @@ from clqa.operating_points import bands_between, break_even
 from clqa.query_sets import ANSWERS
 from clqa.ragged_sets import is_shared, union
 from clqa.rule_outcomes import Outcome, at_thresholds
+from clqa.set_intervals import COLUMNS as INTERVAL_COLUMNS
+from clqa.set_intervals import Drawing, set_intervals
 from clqa.set_metrics import Counts, f_beta, set_summary
 from clqa.set_rules import SetRule
 from clqa.strata import Stratum
@@ -33,6 +35,7 @@ EASY_FIRST = "easy-before-hard"
 _ID = {"rule": "text", "truth": "text", "beta": "numbers", "stratum": "text"}
 _NUMBERS = (
     *("f_beta", "f_beta_low", "f_beta_high", "precision", "recall", "all_match_rate"),
+    *INTERVAL_COLUMNS,
     "predictions_per_query",
     *("break_even_odds", "break_even_precision", "threshold", "nominal"),
     *("size_error", "size_error_easy_and_hard", "size_correlation", "auroc"),
@@ -88,15 +91,32 @@ def table_of(rows: Sequence[dict], columns: dict[str, str]) -> pa.Table:
 
 
 def set_rows(
-    case: Case, kept: KeptScores, strata: Sequence[Stratum], beta: float
+    cases: Sequence[Case],
+    kept: KeptScores,
+    strata: Sequence[Stratum],
+    beta: float,
+    drawing: Drawing,
 ) -> Iterator[dict]:
-    """Rows of a rule, over all queries and over each stratum."""
+    """Rows of each case, over each stratum."""
+    sets = [(case.outcome.fewest, f_beta(case.outcome.fewest, beta)) for case in cases]
+    intervals = set_intervals(sets, kept.shapes, strata, drawing)
+    for case, ends in zip(cases, intervals, strict=True):
+        yield from _case_rows(case, kept, strata, beta, ends)
+
+
+def _case_rows(
+    case: Case,
+    kept: KeptScores,
+    strata: Sequence[Stratum],
+    beta: float,
+    intervals: Mapping[str, dict[str, float]],
+) -> Iterator[dict]:
     fewest, most = case.outcome[:2]
     values = _Values(f_beta(most, beta), f_beta(fewest, beta))
     sizes = _true_sizes(kept)
     is_list = case.rule.kind == "top" and case.outcome.is_known.all()
     lists = list_values(case.own, case.rule.value) if is_list else None
-    for one in _with_all(strata, len(kept.query_ids)):
+    for one in strata:
         row = {"rule": case.rule.name, "truth": case.truth, "beta": beta, "stratum": one.name}
         row |= {"n_queries": int(one.chosen.sum()), "note": ""}
         if case.rule.kind.startswith("conformal"):
@@ -107,16 +127,13 @@ def set_rows(
             yield row | {"note": case.outcome.reason}
         else:
             row |= _summary(case.outcome, values, one.chosen, beta)
+            row |= intervals.get(one.name, {}) if "f_beta" in row else {}
             row |= _threshold_columns(case.outcome, case.own.shapes, one.chosen)
             if case.truth == "full" and case.rule.kind != "ceiling":
                 row |= _size_columns(case.outcome, sizes, one.chosen)
             if lists is not None:
                 row |= list_means(lists, one.chosen)
             yield row | {"note": "; ".join(_notes(case.outcome, case.own, one.chosen))}
-
-
-def _with_all(strata: Sequence[Stratum], n: int) -> list[Stratum]:
-    return [Stratum("", np.ones(n, bool), whole=True), *strata]
 
 
 def _true_sizes(kept: KeptScores) -> dict[str, np.ndarray]:
@@ -199,7 +216,7 @@ def easy_first_rows(kept: KeptScores, strata: Sequence[Stratum], beta: float) ->
     scores = kept.answer_scores
     found = easy_before_hard(scores[is_easy], kept.easy, scores[~is_easy], kept.hard)
     values = np.array([math.nan if value is None else value for value in found], np.float64)
-    for one in _with_all(strata, len(values)):
+    for one in strata:
         own = values[one.chosen & ~np.isnan(values)]
         yield {
             "rule": EASY_FIRST,

@@ -4,6 +4,7 @@ A stratum is written `key=value`. Answers are told apart by `links` (the smalles
 links) and `class` (the reduction class of the +H benchmarks); queries by `size` (true answers),
 `degree` (edges of the observed graph at the anchor that has fewest), `relation` (each relation of
 an atom with a free variable) and `defined` (of several free variables, how many have hard values).
+Where whole queries are judged, `links` has the numbers of all hard answers of a query, as in `1-2`.
 """
 
 from collections.abc import Iterator, Sequence
@@ -21,6 +22,7 @@ from clqa.tuple_counts import defined_variables, known_answers
 OF_ANSWERS = ("links", "class")
 OF_QUERIES = ("size", "degree", "relation", "defined")
 KEYS = (*OF_ANSWERS, *OF_QUERIES)
+OF_WHOLE_QUERIES = ("links", *OF_QUERIES)
 # Buckets start at these numbers.
 _SIZES = (0, 1, 2, 5, 10, 20, 50, 100)
 _DEGREES = (0, 1, 10, 100, 1000, 10_000)
@@ -88,10 +90,12 @@ def strata(
             yield from _of_numbers(key, _joined([a.links for a in answers.shapes.values()], int))
         elif key == "class":
             yield from _of_names(key, _classes(answers), whole=False)
-        else:
+        elif key in OF_QUERIES:
             for one in query_strata([key], answers, queries, graph, relations):
                 if one.chosen[owner].any():
                     yield one._replace(chosen=one.chosen[owner])
+        else:
+            raise InputError(f"strata: no key {key!r}; known are {', '.join(KEYS)}")
 
 
 def query_strata(
@@ -103,7 +107,7 @@ def query_strata(
 ) -> Iterator[Stratum]:
     """The strata of keys of queries; `chosen` has a place for each query, with answers or without.
 
-    Parameters and errors are those of `strata`; a further key is `shape`.
+    Parameters and errors are those of `strata`. Keys are `OF_WHOLE_QUERIES` and `shape`.
     """
     for key in keys:
         if key == "shape":
@@ -111,6 +115,8 @@ def query_strata(
             owner = np.repeat(np.arange(len(sizes)), sizes)
             for place, shape in enumerate(answers.shapes):
                 yield Stratum(f"shape={shape}", owner == place, whole=True)
+        elif key == "links":
+            yield from _of_names(key, _link_ranges(answers))
         elif key == "size":
             yield from _of_names(key, _buckets(_sizes(answers), _SIZES))
         elif key == "degree":
@@ -120,7 +126,8 @@ def query_strata(
         elif key == "defined":
             yield from _of_names(key, _defined(answers))
         else:
-            raise InputError(f"strata: no key {key!r}; known are {', '.join(KEYS)}")
+            known = ", ".join(("shape", *OF_WHOLE_QUERIES))
+            raise InputError(f"strata: no key {key!r} of whole queries; known are {known}")
 
 
 def _of_numbers(key: str, values: np.ndarray) -> Iterator[Stratum]:
@@ -155,6 +162,19 @@ def _classes(answers: AnswerTable) -> np.ndarray:
         known = part.classes if table is not None else np.full(len(part.hard.values), -1)
         parts.append(names[known + 1])
     return np.concatenate(parts).astype(str)
+
+
+def _link_ranges(answers: AnswerTable) -> np.ndarray:
+    """Numbers of missing links that the hard answers of each query need; 0 where it has none."""
+    found = [np.empty(0, str)]
+    for part in answers.shapes.values():
+        starts = part.hard.offsets[:-1][part.hard.lengths() > 0]
+        low, high = np.zeros((2, len(part.query_ids)), np.int64)
+        for numbers, of in ((low, np.minimum), (high, np.maximum)):
+            numbers[part.hard.lengths() > 0] = of.reduceat(part.links, starts) if len(starts) else 0
+        pairs = zip(low.tolist(), high.tolist(), strict=True)
+        found.append(np.array([str(a) if a == b else f"{a}-{b}" for a, b in pairs], object))
+    return np.concatenate(found).astype(str)
 
 
 def _sizes(answers: AnswerTable) -> np.ndarray:

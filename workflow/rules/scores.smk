@@ -144,5 +144,8 @@ rule evaluate_sets:
         truths=RUN.settings["truths"],
         beta=RUN.settings["beta"],
         strata=RUN.settings["strata"],
+        seed=RUN.settings["seed"],
+        draws=RUN.settings["intervals"]["draws"],
+        level=RUN.settings["intervals"]["level"],
     script:
         "../../scripts/evaluate_sets.py"
