@@ -130,3 +130,8 @@ def test_pooled_averages_are_over_the_queries_of_all_shapes():
     found = pooled_average(values, n_answers, ["a", "b", "absent"])
     assert found == Average(0.5, n_queries=3, n_answers=6, n_skipped=1)
     assert pooled_average({}, {}, ["a"]).value is None
+
+
+def test_pooled_queries_weigh_the_same_whatever_their_shape():
+    values, n_answers = {"1p": [0.5, 0.3], "2p": [0.1]}, {"1p": [1, 1], "2p": [1]}
+    assert pooled_average(values, n_answers, ["1p", "2p"]).value == pytest.approx(0.3, abs=1e-15)
