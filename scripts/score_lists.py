@@ -13,6 +13,7 @@ import re
 import sys
 from pathlib import Path
 
+from clqa.bootstraps import DRAWS, LEVEL
 from clqa.errors import InputError
 from clqa.files import sha256_of, write_json
 from clqa.id_lists import WITHOUT_EXPECTED, WITHOUT_RETURNED, numbered_lists, with_queries
@@ -44,6 +45,8 @@ def score_lists(
     unknown="refuse",
     without_expected="refuse",
     without_returned="refuse",
+    draws=DRAWS,
+    seed=0,
 ):
     """Score entries as `clqa.list_files` and `clqa.trec_files` read them.
 
@@ -73,7 +76,7 @@ def score_lists(
         ids=lists.ids,
     )
     scores = list_scores(blocks, cut_offs, ties)
-    report = list_report(blocks, scores, ties) | _counted(lists)
+    report = list_report(blocks, scores, ties, draws, seed) | _counted(lists)
     report["protocol"] = {
         "cut_offs": list(scores.cut_offs),
         "ties": ties if lists.scores is not None else None,
@@ -83,6 +86,7 @@ def score_lists(
         "unknown": unknown if universe is not None else None,
         "without_expected": without_expected,
         "without_returned": without_returned,
+        "intervals": {"draws": draws, "level": LEVEL, "seed": seed},
     }
     return report, query_table(lists.queries, lists.returned.lengths(), scores)
 
@@ -134,9 +138,11 @@ def main(arguments: list[str] | None = None) -> int:
     if any(trec) != (options.lists is None) or any(trec) != all(trec):
         parser.error("give either one file of lists, or --run and --qrels")
     names = ("ties", "ranks", "duplicates", "expected_duplicates", "unknown")
-    names += ("without_expected", "without_returned")
+    names += ("without_expected", "without_returned", "draws", "seed")
     try:
         cut_offs = [_cut_off(text) for text in options.k.split(",")]
+        if options.draws < 0:
+            raise InputError(f"--draws must be a whole number from 0, not {options.draws}")
         if options.table is not None:
             table_suffix(options.table)
         entries, paths = _read(options)
@@ -186,6 +192,10 @@ def _parser() -> argparse.ArgumentParser:
     ):
         text = f"{what} (default: %(default)s)"
         parser.add_argument(name, choices=known, default=known[0], help=text)
+    text = "queries are drawn anew so often for 95 %% intervals; 0 for none (default: %(default)s)"
+    parser.add_argument("--draws", type=int, default=DRAWS, metavar="N", help=text)
+    text = "of what is drawn at random (default: %(default)s)"
+    parser.add_argument("--seed", type=int, default=0, metavar="N", help=text)
     parser.add_argument("--json", metavar="F", type=Path, help="write the report to this file")
     parser.add_argument(
         "--table", metavar="F", type=Path, help="write values per query, .parquet or .tsv"

@@ -18,6 +18,7 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from clqa.bootstraps import DRAWS
 from clqa.errors import InputError
 from clqa.files import sha256_of, write_json
 from clqa.operating_points import CHOICES, ScoredPairs, chosen_threshold
@@ -25,6 +26,7 @@ from clqa.pair_files import DUPLICATES, read_ids, read_keys, read_pairs, without
 from clqa.pair_reports import (
     bands_entry,
     ceiling_entry,
+    intervals_entry,
     markdown,
     per_query_table,
     report_of,
@@ -56,6 +58,8 @@ def score_pairs(
     bands: Sequence[float] = (),
     beta: float = 0.5,
     duplicates: str = "error",
+    draws: int = DRAWS,
+    seed: int = 0,
     path_to_json: str | Path | None = None,
     path_to_table: str | Path | None = None,
 ) -> dict:
@@ -86,6 +90,7 @@ def score_pairs(
     predicted = reaching(predictions, threshold)
     counts = set_counts(predicted, truth.sets)
     report = report_of(counts, keys, beta) | {
+        "intervals": intervals_entry(counts, beta, draws, seed),
         "rule": _rule(threshold),
         "threshold": None if threshold == math.inf else threshold,
         "threshold_choice": choose,
@@ -192,7 +197,8 @@ def main(arguments: list[str] | None = None) -> int:
         report = score_pairs(
             *(options.predictions, options.truths, options.queries, options.candidates),
             *(options.slices, options.by, options.valid, options.choose, options.threshold),
-            *(options.bands, options.beta, options.duplicates, options.json, options.table),
+            *(options.bands, options.beta, options.duplicates, options.draws, options.seed),
+            *(options.json, options.table),
         )
     except (InputError, OSError) as error:
         print(f"error: {error}", file=sys.stderr)
@@ -206,6 +212,7 @@ def _check_options(parser: argparse.ArgumentParser, options: argparse.Namespace)
     for is_wrong, text in (
         (options.by and not options.slices, "--by needs --slices, a table with these columns"),
         (options.choose and not options.valid, "--choose needs --valid, pairs to choose on"),
+        (options.draws < 0, "--draws takes a whole number from 0"),
         (options.valid and not options.choose, "--valid needs --choose, the rule to choose by"),
         (options.valid and len(options.valid) > 3, "--valid takes two or three files"),
         (options.valid and len(options.valid) < 2, "--valid takes predictions and truths"),
@@ -258,6 +265,14 @@ def _parser() -> argparse.ArgumentParser:
         default="error",
         help="pairs that come twice: refuse, or keep the best score (default: %(default)s)",
     )
+    add(
+        "--draws",
+        type=int,
+        default=DRAWS,
+        metavar="N",
+        help="queries are drawn anew so often for 95 %% intervals; 0: none (default: %(default)s)",
+    )
+    add("--seed", type=int, default=0, metavar="N", help="of what is drawn (default: %(default)s)")
     add("--json", metavar="F", help="also write the report to this JSON file")
     add("--table", metavar="F", help="also write the values of each query to this Parquet file")
     return parser

@@ -73,6 +73,9 @@ def test_a_report_has_the_means_at_every_cut_off(run):
     assert at(report, 1) == pytest.approx(wanted)
     assert at(report, 0)["recall"] == 0.25
     assert report["at"][1]["precision"]["n"] == 3
+    # Of 27 equally likely draws of .4, .2 and 0 one has the mean 0 and one .4: more than 2.5 %.
+    assert report["at"][1]["precision"]["interval"] == pytest.approx([0, 0.4])
+    assert "interval" in report["at"][0]["ndcg"]
     assert report["at"][1]["ndcg"]["n"] == report["queries_expecting"] == 2
     assert report["whole_lists"]["retrieval_accuracy"]["value"] == 0.25
 
@@ -101,7 +104,8 @@ def test_the_table_on_the_standard_output_is_markdown(run):
     assert lines[0] == (
         "| k | Hit rate | MRR | Precision | Recall | Capped recall | NDCG | Precision at most |"
     )
-    assert lines[3] == "| 5 | 0.6667 | 0.4444 | 0.2000 | 1.0000 | 1.0000 | 0.7099 | 0.2000 |"
+    assert lines[3].startswith("| 95 % | 0.0000 to 1.0000 |")
+    assert lines[4] == "| 5 | 0.6667 | 0.4444 | 0.2000 | 1.0000 | 1.0000 | 0.7099 | 0.2000 |"
     assert "over the 2 that expect something" in output
     assert "Whole lists: MRR 0.4444, retrieval accuracy (R-precision) 0.2500." in output
 
@@ -289,7 +293,7 @@ def test_judged_queries_that_a_run_lacks_are_refused_or_count(run):
     code, _, error = run(*trec(), run_txt=RUN, qrels_txt=QRELS + "9 0 d1 1\n")
     assert code == 1
     assert error.startswith("error: qrels.txt: query '9' has no entry of returned ids")
-    report = report_of(run, *trec("--without-returned", "count"))
+    report = report_of(run, *trec("--without-returned", "count", "--draws", "0"))
     assert report["whole_lists"]["mrr"] == {"value": (1 / 3 + 1) / 3, "n": 3}
 
 
@@ -385,6 +389,11 @@ def test_a_bad_line_of_trec_is_named(run, file, old, new, message):
     assert code == 1
     assert error.startswith(f"error: {message}")
     assert error.count("\n") == 1
+
+
+def test_a_negative_number_of_draws_is_refused(run):
+    code, _, error = run("lists.jsonl", "--draws", "-1", lists_jsonl=LINES)
+    assert (code, error) == (1, "error: --draws must be a whole number from 0, not -1\n")
 
 
 @pytest.mark.parametrize("k", ["0", "-1", "2.5", "10 ", "True", "1,,2", "010"])

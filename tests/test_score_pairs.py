@@ -118,6 +118,19 @@ def test_bands_say_whether_lowering_the_threshold_would_pay(files):
     assert found == [(1, 0, True), (0, 1, False)]
 
 
+def test_intervals_say_how_sure_the_overall_numbers_are(files):
+    """Three queries, 5/7, 1 and 5/9: of 27 draws one has nothing but the best, one the worst."""
+    report = score_pairs(files["p"], files["t"], files["i"])
+    found = report["intervals"]
+    assert (found["draws"], found["level"], found["seed"]) == (2000, 0.95, 0)
+    assert found["of"]["f0.5"] == pytest.approx([5 / 9, 1])
+    assert found["of"]["recall"] == pytest.approx([0, 1])
+    assert "95 % intervals of all: f0.5 0.5556 to 1.0000, precision 0.0000 to" in markdown(report)
+    none = score_pairs(files["p"], files["t"], files["i"], draws=0)
+    assert none["intervals"]["of"] == {}
+    assert "intervals" not in markdown(none)
+
+
 def test_slices_of_a_table_of_keys(tmp_path, files):
     s = tmp_path / "s.tsv"
     s.write_text("query\tshape\tlinks\nq1\t2p\t1\nq3\t2p\t\nq9\t3p\t1\n")
@@ -307,6 +320,7 @@ def test_a_threshold_needs_scores(files, capsys):
         ["--valid", "{p}", "{t}", "--choose", "macro", "--threshold", "0.5"],
         ["--bands", "0.1"],
         ["--beta", "nan"],
+        ["--draws", "-1"],
         ["--threshold", "inf"],
     ],
 )

@@ -69,6 +69,19 @@ def percentile_interval(means: np.ndarray, level: float = LEVEL) -> Interval:
     return Interval(*ends)
 
 
+def mean_intervals(
+    values: np.ndarray, stream: tuple, n_draws: int = DRAWS, level: float = LEVEL
+) -> list[tuple[float, float]] | None:
+    """Interval of the mean of each column of values; None for fewer than two queries, or no draws.
+
+    A single query tells nothing of the spread.
+    """
+    if len(values) < 2 or not n_draws:
+        return None
+    ends = percentile_interval(drawn_means(values, stream, n_draws), level)
+    return [(float(low), float(high)) for low, high in zip(*ends, strict=True)]
+
+
 def bootstrap(
     shapes: Mapping[str, np.ndarray],
     groups: Mapping[str, Iterable[str]],

@@ -5,11 +5,14 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import pyarrow as pa
 
+from clqa.bootstraps import LEVEL
 from clqa.ceilings import Ceiling, ceiling, losses
 from clqa.operating_points import ScoredPairs, break_even, marginal_bands, totals_at
 from clqa.ragged import Ragged
 from clqa.roundings import rounded
+from clqa.set_intervals import Drawing, set_intervals
 from clqa.set_metrics import Counts, SetSummary, f_beta, set_summary, slice_report
+from clqa.strata import Stratum
 
 DECIMALS = 4
 
@@ -41,6 +44,18 @@ def report_of(counts: Counts, keys: Mapping[str, Sequence], beta: float) -> dict
             for name, values in keys.items()
         },
     }
+
+
+def intervals_entry(counts: Counts, beta: float, draws: int, seed: int) -> dict:
+    """How sure the overall numbers are; `of` has their intervals, where there are any."""
+    whole = Stratum("", np.ones(len(counts.true), bool), whole=True)
+    one_shape = np.full(len(counts.true), "")
+    drawing = Drawing((seed, "pairs"), draws, LEVEL)
+    (found,) = set_intervals([(counts, f_beta(counts, beta))], one_shape, [whole], drawing)
+    ends = [*found.get("", {}).values()]
+    names = (metric_name(beta), "precision", "recall") if ends else ()
+    of = {name: ends[2 * place : 2 * place + 2] for place, name in enumerate(names)}
+    return {"draws": draws, "level": LEVEL, "seed": seed, "of": of}
 
 
 def ceiling_entry(counts: Counts, candidates: Ragged, truth: Ragged, beta: float) -> dict:
@@ -84,6 +99,8 @@ def markdown(report: dict) -> str:
     heads = ["n", metric, "precision", "recall", "predictions_per_query"]
     lines = [f"Predicted: {report['rule']}.", ""]
     lines += _table(["slice", *heads], [["all", *(report["overall"][head] for head in heads)]])
+    if report["intervals"]["of"]:
+        lines += ["", _intervals_line(report["intervals"])]
     for name, rows in report["slices"].items():
         lines += [
             "",
@@ -102,6 +119,11 @@ def markdown(report: dict) -> str:
         cells |= {f"lost to {key}": value for key, value in entry["lost"].items()}
         lines += ["", "Ceilings of the candidates:", "", *_table([*cells], [[*cells.values()]])]
     return "\n".join([*lines, *(f"\nNote: {note}." for note in report["notes"])])
+
+
+def _intervals_line(entry: dict) -> str:
+    of = (f"{name} {' to '.join(map(_cell, ends))}" for name, ends in entry["of"].items())
+    return f"{100 * entry['level']:g} % intervals of all: {', '.join(of)}."
 
 
 def _break_even_line(point: dict) -> str:

@@ -11,6 +11,7 @@ import numpy as np
 import pyarrow as pa
 
 from clqa.averages import mean
+from clqa.bootstraps import DRAWS, LEVEL, mean_intervals
 from clqa.errors import InputError
 from clqa.keyed_tables import write_tsv
 from clqa.list_scores import ListScores
@@ -32,15 +33,23 @@ OVER_ALL = ("hit", "reciprocal_rank", "precision")
 TABLES = (".parquet", ".tsv")
 
 
-def list_report(blocks: Blocks, scores: ListScores, ties: str) -> dict:
+def list_report(
+    blocks: Blocks, scores: ListScores, ties: str, draws: int = DRAWS, seed: int = 0
+) -> dict:
     """Means at every cut-off and over whole lists.
+
+    Parameters
+    ----------
+    draws, seed : int
+        How many sets of queries are drawn for intervals, and from which stream; 0 for no intervals.
 
     Returns
     -------
     dict
         `queries`, `queries_expecting`, `queries_tied` (those in which a tie can move a value), `at`
         (a dict per cut-off: `k` and the metrics), `whole_lists` (`mrr`, `retrieval_accuracy`). A
-        metric is a dict of `value` and `n`, with a `reason` where the value is null.
+        metric is a dict of `value` and `n`, with a `reason` where the value is null, and with the
+        `interval` of the mean (`clqa.bootstraps`) where it is over two queries or more.
     """
     some = blocks.expected > 0
     at = []
@@ -48,10 +57,15 @@ def list_report(blocks: Blocks, scores: ListScores, ties: str) -> dict:
         row = {"k": k}
         for field, (name, _) in AT_K.items():
             values = getattr(scores, field)[place]
-            row[name] = _metric(values if field in OVER_ALL else values[some])
+            row[name] = values if field in OVER_ALL else values[some]
         # The largest precision that lists could have had: few expected ids bound it.
-        row["precision_ceiling"] = _metric(np.minimum(blocks.expected, k) / k)
+        row["precision_ceiling"] = np.minimum(blocks.expected, k) / k
         at.append(row)
+    whole = {
+        "mrr": reciprocal_first_hits(blocks, ties),
+        "retrieval_accuracy": retrieval_accuracy(blocks, ties)[some],
+    }
+    _average([*at, whole], draws, seed)
     mixed = np.flatnonzero(blocks.relevant < blocks.size)
     owners = np.searchsorted(blocks.offsets, mixed, side="right")
     return {
@@ -59,16 +73,28 @@ def list_report(blocks: Blocks, scores: ListScores, ties: str) -> dict:
         "queries_expecting": int(some.sum()),
         "queries_tied": len(np.unique(owners)),
         "at": at,
-        "whole_lists": {
-            "mrr": _metric(reciprocal_first_hits(blocks, ties)),
-            "retrieval_accuracy": _metric(retrieval_accuracy(blocks, ties)[some]),
-        },
+        "whole_lists": whole,
     }
 
 
-def _metric(values: np.ndarray) -> dict:
+def _average(rows: Sequence[dict], draws: int, seed: int) -> None:
+    """Put metrics in place of their values; those over equally many are drawn together."""
+    cells: dict[int, list[tuple[dict, str]]] = {}
+    for row in rows:
+        for name in row.keys() - {"k"}:
+            cells.setdefault(len(row[name]), []).append((row, name))
+    for own in cells.values():
+        values = np.column_stack([row[name] for row, name in own])
+        ends = mean_intervals(values, (seed, "lists"), draws) or [None] * len(own)
+        for (row, name), interval in zip(own, ends, strict=True):
+            row[name] = _metric(row[name], interval)
+
+
+def _metric(values: np.ndarray, interval: tuple[float, float] | None) -> dict:
     found = {"value": mean(values.tolist()), "n": len(values)}
-    return found if found["n"] else found | {"reason": "no query counts"}
+    if not found["n"]:
+        return found | {"reason": "no query counts"}
+    return found if interval is None else found | {"interval": list(interval)}
 
 
 def query_table(queries: Sequence, n_returned: np.ndarray, scores: ListScores) -> pa.Table:
@@ -113,6 +139,8 @@ def markdown(report: dict) -> str:
     lines = [_row(["k", *heads.values()]), _row(["---:"] * (len(heads) + 1))]
     for row in report["at"]:
         lines.append(_row([str(row["k"]), *(_cell(row[name]) for name in heads)]))
+        if any("interval" in row[name] for name in heads):
+            lines.append(_row([f"{100 * LEVEL:g} %", *(_ends(row[name]) for name in heads)]))
     whole = report["whole_lists"]
     lines += [
         "",
@@ -136,6 +164,11 @@ def markdown(report: dict) -> str:
 
 def _row(cells: Sequence[str]) -> str:
     return f"| {' | '.join(cells)} |"
+
+
+def _ends(metric: dict) -> str:
+    ends = metric.get("interval")
+    return "–" if ends is None else " to ".join(str(rounded(end, 4)) for end in ends)
 
 
 def _cell(metric: dict) -> str:
