@@ -19,6 +19,7 @@ from clqa.scopes import is_share, scope_of
 from clqa.score_tables import Origin, read_scores, score_columns
 from clqa.seeds import with_means
 from clqa.set_reports import band_table, read_set_rows, set_protocols, set_table, set_view
+from clqa.set_seeds import set_means
 from clqa.switches import switch_table
 from clqa.typesetting import write_tables
 from clqa.wide_tables import overview
@@ -108,7 +109,7 @@ def assemble_report(
         "audits": audit_table(audits, run["shapes"]),
         "reductions": reduction_table(audits, run["shapes"]),
         "comparisons": comparison_inventory(compared),
-        "sets": set_table(answer_sets),
+        "sets": set_table([*answer_sets, *set_means(answer_sets, run.get("seeds", {}))]),
         "bands": band_table(answer_sets),
         "switches": switch_table(
             rows, {one.queries: one.shapes for one in scopes}, run["metrics"][0]

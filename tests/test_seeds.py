@@ -5,7 +5,11 @@ import pytest
 from clqa.comparison_tables import mean_values
 from clqa.errors import InputError
 from clqa.reports import Row
+from clqa.score_tables import Origin
 from clqa.seeds import MEAN, shown, with_means
+from clqa.set_reports import SetRows
+from clqa.set_seeds import set_means
+from clqa.set_tables import COLUMNS
 from test_configs import run_with
 
 
@@ -91,3 +95,39 @@ def test_seeds_that_make_no_sense_are_refused(tmp_path, text, words):
     with pytest.raises(InputError) as caught:
         run_with(**catalogue(tmp_path, text))
     assert words in str(caught.value)
+
+
+def set_rows(model, *rows, queries="q"):
+    """Rows of answer sets by two rules; what is not given is null."""
+    origin = Origin(queries, model, "g", "test", "h", "i")
+    about = {"truth": "full", "beta": 0.5, "stratum": "", "n_queries": 4, "note": ""}
+    named = [{"rule": f"top@{place}"} | row for place, row in enumerate(rows, 1)]
+    return SetRows(origin, {}, [dict.fromkeys(COLUMNS) | about | row for row in named], [{}])
+
+
+def test_answer_sets_of_several_seeds_have_a_mean_and_a_spread():
+    known = [{"f_beta": f, "precision": f / 2, "recall": 1.0, "right": 3} for f in (0.2, 0.3, 0.7)]
+    lacking = [{"f_beta": 0.5}, {"f_beta": None, "note": "cut"}, {"f_beta": 0.5}]
+    given = [
+        set_rows(f"net.seed{s}", *pair) for s, pair in enumerate(zip(known, lacking, strict=True))
+    ]
+    (mean,) = set_means([set_rows("own", {"f_beta": 1.0}), *given], BASES)
+    assert (mean.origin.model, mean.bands) == ("net", [])
+    first, second = mean.sets
+    assert (first["rule"], first["n_queries"], first["right"]) == ("top@1", 4, None)
+    assert (first["f_beta"], first["precision"]) == pytest.approx((0.4, 0.2))
+    assert (first["f_beta_interval_lower"], first["f_beta_interval_upper"]) == (0.2, 0.7)
+    assert "mean over 3 seeds, standard deviation of F 0.264575;" in first["note"]
+    assert (second["f_beta"], second["f_beta_interval_lower"]) == (None, None)
+    assert second["note"] == "mean over 3 seeds; cut"
+    assert set_means([set_rows("own", {"f_beta": 1.0})], BASES) == []
+
+
+def test_means_of_answer_sets_are_taken_within_a_query_set():
+    given = [
+        set_rows(f"net.seed{seed}", {"f_beta": value}, queries=queries)
+        for queries, values in (("q", (0.1, 0.3)), ("p", (0.5, 0.7)))
+        for seed, value in enumerate(values)
+    ]
+    found = {one.origin.queries: one.sets[0]["f_beta"] for one in set_means(given, BASES)}
+    assert found == pytest.approx({"q": 0.2, "p": 0.6})
