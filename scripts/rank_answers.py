@@ -93,9 +93,10 @@ def rank_answers(
         else:
             rankings = [*_rankings(answers, predictions, depth, pools, on_test, bound)]
     model = {key: predictions.sidecar.get(key) for key in ("model", "method", "inference_graph")}
-    model["settings"] = predictions.sidecar.get("settings", {}) | (
-        {"unlisted": bound} if bound else {}
-    )
+    model["settings"] = predictions.sidecar.get("settings", {})
+    if bound:
+        model["model"] += f".{bound}"
+        model["settings"] = {**model["settings"], "unlisted": bound}
     about = {**answers.metadata, "model": model, **predictions.missing}
     names = [*FILTERS, *filters]
     rules = competitions(names, CANDIDATES[:1]) + competitions(names, ["typed"] * bool(pools))

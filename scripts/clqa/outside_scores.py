@@ -78,6 +78,11 @@ def blocks(
     found : (n,) int64
         Numbers of rows.
     columns : (n_entities,) int64, optional
+
+    Raises
+    ------
+    InputError
+        If a score is a NaN.
     """
     starts = np.cumsum([0, *(len(part) for part in matrices.parts)])
     kind = np.result_type(*(part.dtype for part in matrices.parts))
@@ -89,7 +94,15 @@ def blocks(
         for start, part in zip(starts[:-1], matrices.parts, strict=True):
             inside = (wanted >= start) & (wanted < start + len(part))
             block[inside] = part[wanted[inside] - start]
+        _refuse_nan(matrices, wanted, block)
         yield block if columns is None else block[..., columns]
+
+
+def _refuse_nan(matrices: Matrices, wanted: np.ndarray, block: np.ndarray) -> None:
+    bad = np.flatnonzero(np.isnan(block.reshape(len(block), -1)).any(axis=1))
+    if len(bad):
+        name = matrices.rows[wanted[bad[0]]]
+        raise InputError(f"{matrices.paths[0]}: the scores of query {name} hold a NaN")
 
 
 def read_scores(path: str | os.PathLike, array: str | None = None) -> np.ndarray:

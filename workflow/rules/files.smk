@@ -17,9 +17,9 @@ def predictor_of(wildcards):
 def scored_by(wildcards):
     """What ranks are made of: a matrix of scores, or lists that are cut."""
     model = RUN.models[wildcards.model]
-    rule = rules.import_lists if "bound" in model else rules.predict_answers
+    source = rules.import_lists if "bound" in model else rules.predict_answers
     names = {**wildcards, "model": model.get("lists", wildcards.model)}
-    return {key: expand(rule.output[key], **names)[0] for key in ("predictions", "sidecar")}
+    return {key: expand(source.output[key], **names)[0] for key in ("predictions", "sidecar")}
 
 
 def score_files(wildcards):
