@@ -135,12 +135,12 @@ def _bounded(
     """
     listed, n = cuts.lists.listed, cuts.n_entities
     owner = row_numbers(targets)
-    competes = inside(listed) & ~is_shared(listed, away, n)
+    competes = inside(listed) & ~is_shared(listed, away)
     away = selected(away, inside(away))
     place = _places(targets, listed, n)
     is_listed = place >= 0
     # Whether the target is counted among the candidates of its query that are not away.
-    own = inside(targets) & ~is_shared(targets, away, n)
+    own = inside(targets) & ~is_shared(targets, away)
     others = sizes[owner] - away.lengths()[owner] - own
     above, level = _compared(cuts, competes, owner, place)
     level -= is_listed & own
@@ -195,10 +195,10 @@ def _compared(
 
 def _tops(cuts: _Cuts, listed: Ragged, answers: Ragged, depth: int) -> Tops:
     """The best listed candidates that are no answers, as far as nothing unlisted is among them."""
-    lists, n = cuts.lists, cuts.n_entities
-    is_candidate = is_shared(lists.listed, listed, n)
+    lists = cuts.lists
+    is_candidate = is_shared(lists.listed, listed)
     is_open = (cuts.unseen_ties != 0) & (cuts.n_unlisted > 0)
-    kept = is_candidate & ~is_shared(lists.listed, answers, n)
+    kept = is_candidate & ~is_shared(lists.listed, answers)
     kept &= ~(cuts.is_at_cut & is_open[cuts.rows])
     rows, ids, scores = cuts.rows[kept], lists.listed.values[kept], lists.scores[kept]
     order = np.lexsort((ids, -scores, rows))
