@@ -11,12 +11,15 @@ import pyarrow as pa
 
 from clqa.adjacencies import graph_view
 from clqa.answers import answer_sets
+from clqa.bounded_ranks import bounded_ranking
 from clqa.competitions import CANDIDATES, competitions
+from clqa.cut_lists import open_lists
 from clqa.errors import InputError, placed
 from clqa.filters import FILTERS, with_test
 from clqa.formulas import parse
 from clqa.graphs import Graph, read_graph
 from clqa.logs import log_to
+from clqa.outside_lists import taken_lists
 from clqa.plans import plan
 from clqa.predictions import MISSING, Predictions, open_predictions
 from clqa.query_sets import (
@@ -48,6 +51,7 @@ def rank_answers(
     missing=MISSING[0],
     path_to_queries=None,
     path_to_graph=None,
+    bound=None,
 ):
     """Write one row per competition and hard answer, and one per query of tops.
 
@@ -67,11 +71,12 @@ def rank_answers(
         Of `clqa.predictions.MISSING`: what a query costs that the dump lacks.
     path_to_queries, path_to_graph : optional
         Needed for `typed` candidates and for further filters.
+    bound : str, optional
+        Of `clqa.outside_entries.BOUNDS`, where the predictions are lists that are cut.
     """
     answers = read_answers(path_to_answers)
-    predictions = open_predictions(
-        path_to_predictions, path_to_sidecar, expected=answers, missing=missing
-    )
+    opened = open_lists if bound else open_predictions
+    predictions = opened(path_to_predictions, path_to_sidecar, expected=answers, missing=missing)
     pools, on_test = {}, {}
     if "typed" in candidates or filters:
         queries, graph = read_queries(path_to_queries), read_graph(path_to_graph)
@@ -86,9 +91,12 @@ def rank_answers(
         if of_tuples:
             counts = [*_value_counts(answers, predictions, on_test)]
         else:
-            rankings = [*_rankings(answers, predictions, depth, pools, on_test)]
+            rankings = [*_rankings(answers, predictions, depth, pools, on_test, bound)]
     model = {key: predictions.sidecar.get(key) for key in ("model", "method", "inference_graph")}
     model["settings"] = predictions.sidecar.get("settings", {})
+    if bound:
+        model["model"] += f".{bound}"
+        model["settings"] = {**model["settings"], "unlisted": bound}
     about = {**answers.metadata, "model": model, **predictions.missing}
     names = [*FILTERS, *filters]
     rules = competitions(names, CANDIDATES[:1]) + competitions(names, ["typed"] * bool(pools))
@@ -125,6 +133,7 @@ def _rankings(
     depth: int,
     pools: dict[str, Pools],
     on_test: dict[str, Ragged],
+    bound: str | None,
 ) -> Iterator[Ranking]:
     """Rankings under all filters, shape by shape."""
     first = 0
@@ -133,17 +142,21 @@ def _rankings(
         excluded = [rule(part.easy, part.hard, part.retracted) for rule in FILTERS.values()]
         if shape in on_test:
             excluded.append(with_test(part.easy, part.hard, on_test[shape]))
-        yield rank(
-            predictions.scores,
-            targets=part.hard,
-            excluded=excluded,
-            depth=depth,
-            wanted=excluded[0],
-            rows=predictions.rows[first:last],
-            query_ids=part.query_ids,
-            candidates=answers.candidates,
-            pools=pools.get(shape),
-        )
+        asked = {
+            "targets": part.hard,
+            "excluded": excluded,
+            "depth": depth,
+            "wanted": excluded[0],
+            "candidates": answers.candidates,
+            "pools": pools.get(shape),
+        }
+        rows = predictions.rows[first:last]
+        if bound:
+            lists = taken_lists(predictions.scores, np.arange(first, last))
+            n_entities = answers.metadata["n_entities"]
+            yield bounded_ranking(lists, n_entities, bound=bound, is_missing=rows < 0, **asked)
+        else:
+            yield rank(predictions.scores, rows=rows, query_ids=part.query_ids, **asked)
         first = last
 
 
@@ -206,4 +219,5 @@ if __name__ == "__main__":
         missing=snakemake.params.missing,
         path_to_queries=snakemake.input.queries,
         path_to_graph=snakemake.input.graph,
+        bound=snakemake.params.bound,
     )

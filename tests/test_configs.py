@@ -301,6 +301,53 @@ def test_settings_have_the_type_that_the_method_says(tmp_path, method, settings,
     assert expected in refusal(lambda: run_with(catalogues=[str(tmp_path)]))
 
 
+@pytest.mark.parametrize(
+    ("entry", "expected"),
+    [
+        ({"settings": {}}, "mine: expected one of the keys method and imported"),
+        ({"method": "random", "imported": {"scores": "a.npy"}}, "mine: expected one of the keys"),
+        ({"imported": {}}, "mine.imported: the key scores is missing"),
+        ({"imported": {"scores": "a.csv"}}, "imported.scores: 'a.csv' ends in none of .npy"),
+        ({"imported": {"scores": "a.tsv"}}, "imported.unlisted is missing"),
+        ({"imported": {"scores": "a.npy", "unlisted": 0}}, "imported.unlisted: only of lists"),
+        ({"imported": {"scores": "a.npz", "unlisted": "?"}}, "mine.imported.unlisted: '?' is"),
+        ({"imported": {"scores": "{set}.npy"}}, "imported.scores: {set} is not filled in"),
+        (
+            {"imported": {"scores": "{shape}.npy", "queries": "a.txt"}},
+            "imported.queries: expected {shape}, as scores has it",
+        ),
+        ({"imported": {"scores": "a.npy"}, "seeds": [1, 2]}, "mine: seeds: not for scores from"),
+    ],
+    ids=str,
+)
+def test_keys_of_scores_from_files_are_checked(tmp_path, entry, expected):
+    yaml_file(tmp_path, yaml.safe_dump({"mine": entry}), "models.yaml")
+    assert expected in refusal(lambda: run_with(catalogues=[str(tmp_path)]))
+
+
+def test_cut_lists_stand_for_the_models_of_two_bounds(tmp_path):
+    entries = {
+        "cut": {"imported": {"scores": "{shape}.npz", "unlisted": "bounds"}},
+        "whole": {"imported": {"scores": "{queries}.npy", "queries": "rows.txt"}},
+    }
+    yaml_file(tmp_path, yaml.safe_dump(entries), "models.yaml")
+    run = run_with(
+        catalogues=[str(tmp_path)], models=["whole", "cut", "random"], shapes=["1p", "2p"]
+    )
+    assert run.settings["models"] == ["whole", "cut.best", "cut.worst", "random"]
+    assert (run.outside(bounded=False), run.outside(bounded=True)) == (["whole"], ["cut"])
+    shard = next(iter(run.shards["umls-test"]))
+    paths = {
+        key: [str(tmp_path / name) for name in names]
+        for key, names in (("scores", ["1p.npz", "2p.npz"]), ("rows", ["1p.json", "2p.json"]))
+    }
+    assert run.score_files("cut", "umls-test", shard) == paths
+    assert run.score_files("whole", "umls-test", shard) == {
+        "scores": [str(tmp_path / "umls-test.npy")],
+        "rows": [str(tmp_path / "rows.txt")],
+    }
+
+
 def test_a_missing_key_is_named_with_its_meaning():
     schema = read_yaml(SCHEMAS / "query_sets.schema.yaml")
     message = refusal(validated, {"mine": {"split": "test"}}, schema, "query_sets.yaml")

@@ -11,6 +11,9 @@ import sys
 import time
 from pathlib import Path
 
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 import yaml
 
@@ -324,6 +327,37 @@ def test_an_exported_query_set_is_imported_audited_and_scored_alike(folder, layo
         )
     ]
     assert values[0] == values[1]
+
+
+def test_scores_from_files_are_ranked_and_what_does_not_fit_is_told_in_the_log(folder):
+    toy = folder / "tests" / "toy"
+    append(
+        toy / "models.yaml",
+        "mine: { imported: { scores: '{queries}.npz', array: scores, queries: '{queries}.txt' } }\n"
+        "cut: { imported: { scores: '{queries}.parquet', unlisted: bounds } }\n",
+    )
+    shards = [folder / f"results/queries/toy-test/part-{n}.parquet" for n in (1, 2)]
+    ids = [name for path in shards for name in pq.read_table(path)["query_id"].to_pylist()]
+    (toy / "toy-test.txt").write_text("\n".join(ids))
+    scores = np.tile(np.arange(36.0), (len(ids), 1))
+    lists = {"query_id": ids, "entity": [35] * len(ids), "score": [35.0] * len(ids)}
+    pq.write_table(pa.table(lists), toy / "toy-test.parquet")
+    np.savez(toy / "toy-test.npz", scores=scores[:, :-1])
+    names = "mine", "cut.best", "cut.worst"
+    targets = [f"results/ranks/toy-test/{name}/part-1.parquet" for name in names]
+    options = ["--config", "models=[mine, cut]"]
+    assert snakemake(folder, *targets[:1], *options).returncode != 0
+    log = folder / "results/logs/import_predictions/toy-test/mine/part-1.log"
+    assert "toy-test.npz: scores of shape (80, 35); expected (80, 36)" in log.read_text()
+    np.savez(toy / "toy-test.npz", scores=scores)
+    jobs = done(folder, *targets, *options)
+    assert jobs == {"import_predictions": 1, "import_lists": 1, "rank_answers": 3}
+    tables = [pq.read_table(folder / target) for target in targets]
+    exact, best, worst = (np.array(table["greater"]) + np.array(table["tied"]) for table in tables)
+    assert (best <= exact).all()
+    assert (exact <= worst).all()
+    # All that a list of one entity tells is where this one is.
+    assert set(best) <= {0, 1}
 
 
 def test_a_run_ends_with_the_place_of_its_report(folder):

@@ -39,7 +39,8 @@ def read_matrix(path: str | os.PathLike, array: str | None = None) -> np.ndarray
         raise InputError(f"{path}: not readable ({what:.300})") from error
     if found.ndim != 2 or found.dtype.kind not in "fiu":
         raise InputError(f"{path}: {found.dtype} {found.shape}; expected a matrix of numbers")
-    return found.astype(np.float32)
+    with np.errstate(over="ignore"):  # which is told of as a number that is not finite
+        return found.astype(np.float32)
 
 
 def _read(path, suffix: str, array: str | None) -> np.ndarray:

@@ -138,7 +138,9 @@ def _ranking(
     _merge(*kept.best, kept.scores, *rivals, scores, is_true, is_cut, offsets, *lists)
     entities, listed, is_true = (values[: offsets[-1]] for values in lists)
     floor = np.full(n_queries, -np.inf, scores.dtype)
-    floor[is_cut] = kept.scores[kept.best.offsets[1:][is_cut] - 1]
+    # A list without any candidate says nothing of what is not listed.
+    floor[is_cut] = np.append(kept.scores, np.inf)[kept.best.offsets[1:][is_cut] - 1]
+    floor[is_cut & (kept.best.lengths() == 0)] = np.inf
     tops = Tops(
         offsets=offsets,
         entities=entities,

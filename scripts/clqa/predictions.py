@@ -172,20 +172,31 @@ def open_predictions(
         If the dump is cut short or changed, has other queries, another vocabulary or other free
         variables, or a NaN.
     """
-    sidecar = _read_sidecar(path_to_sidecar)
-    _check_origin(path_to_sidecar, sidecar, expected.metadata)
-    wanted = [str(name) for shape in expected.shapes.values() for name in shape.query_ids]
-    if missing not in MISSING:
-        raise InputError(f"missing: no policy {missing!r}; known are {', '.join(MISSING)}")
-    rows = _rows_of(path_to_sidecar, sidecar["query_ids"], wanted, missing != MISSING[0])
+    sidecar, rows, about = read_sidecar(path_to_sidecar, expected, missing)
     variables = common_variables(expected.metadata.get("formulas", {}))
     row = _row_shape(variables, expected.metadata["n_entities"])
     scores = _mapped(path_to_predictions, sidecar, (len(sidecar["query_ids"]), *row))
     axes = _axes(path_to_sidecar, sidecar.get("variables"), variables)
     _check_content(path_to_predictions, scores, sidecar)
+    return Predictions(scores, rows, sidecar, about, axes)
+
+
+def read_sidecar(
+    path: str | os.PathLike, expected, missing: str = MISSING[0]
+) -> tuple[dict, np.ndarray, dict]:
+    """The sidecar of a dump, the row of each expected query, and what is said of missing ones.
+
+    See `open_predictions`; the last two are `rows` and `missing` of `Predictions`.
+    """
+    sidecar = _sidecar(path)
+    _check_origin(path, sidecar, expected.metadata)
+    wanted = [str(name) for shape in expected.shapes.values() for name in shape.query_ids]
+    if missing not in MISSING:
+        raise InputError(f"missing: no policy {missing!r}; known are {', '.join(MISSING)}")
+    rows = _rows_of(path, sidecar["query_ids"], wanted, missing != MISSING[0])
     lacking = [name for name, row in zip(wanted, rows.tolist(), strict=True) if row < 0]
     about = {} if missing == MISSING[0] else {"missing": missing, "lacking": lacking}
-    return Predictions(scores, rows, sidecar, about, axes)
+    return sidecar, rows, about
 
 
 def _axes(path, given: list[str] | None, variables: tuple[str, ...]) -> np.ndarray:
@@ -201,7 +212,7 @@ def _axes(path, given: list[str] | None, variables: tuple[str, ...]) -> np.ndarr
     return np.array([given.index(name) for name in variables], np.int64)
 
 
-def _read_sidecar(path) -> dict:
+def _sidecar(path) -> dict:
     try:
         sidecar = read_json(path)
     except InputError as error:

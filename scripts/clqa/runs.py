@@ -12,6 +12,13 @@ from clqa.formulas import Formula, atoms, parse, to_text
 from clqa.graph_entries import complete_entry, local_files
 from clqa.methods import CONTROLS, check_settings, takes_links
 from clqa.metrics import is_of_answers, is_of_tuples, metric, score_id
+from clqa.outside_entries import (
+    IMPORTED,
+    are_bounded,
+    check_outside,
+    expand_bounds,
+    outside_files,
+)
 from clqa.plans import GROUP_NAMES, Plan, plan
 from clqa.predictor_entries import check_predictor, imported_files
 from clqa.published_entries import READING, check_published
@@ -39,8 +46,8 @@ class Run(NamedTuple):
         For each query set its shards, by name, with the shapes that each holds.
     seeds : dict
         For each model that stands for one seed of another the name of that one.
-    folders_of_queries, folders_of_predictors : dict
-        For each query set and each link predictor the folder of its catalogue file.
+    folders_of_queries, folders_of_predictors, folders_of_models : dict
+        For each query set, link predictor and model the folder of its catalogue file.
     """
 
     settings: dict
@@ -53,6 +60,7 @@ class Run(NamedTuple):
     shards: dict[str, dict[str, tuple[str, ...]]]
     folders_of_queries: dict[str, str]
     folders_of_predictors: dict[str, str]
+    folders_of_models: dict[str, str]
     seeds: dict[str, str]
 
     def local_files(self, graph: str) -> list[str]:
@@ -81,6 +89,17 @@ class Run(NamedTuple):
         """The user's own files of an imported predictor, by their keys."""
         folder = self.folders_of_predictors[predictor]
         return imported_files(self.predictors[predictor], folder)
+
+    def outside(self, bounded: bool) -> list[str]:
+        """Models whose scores come from files: those of lists that are cut, or the others."""
+        imported = (name for name, entry in self.models.items() if IMPORTED in entry)
+        names = (name for name in imported if "bound" not in self.models[name])
+        return [name for name in names if are_bounded(self.models[name]) == bounded]
+
+    def score_files(self, model: str, queries: str, shard: str) -> dict[str, list[str]]:
+        """The user's own files of such a model for a shard, by their keys."""
+        folder, shapes = self.folders_of_models[model], self.shards[queries][shard]
+        return outside_files(self.models[model], folder, queries, shapes)
 
     def formulas(self, queries: str, shard: str) -> dict[str, str]:
         """The formulas of the shapes that a shard of a query set holds."""
@@ -218,6 +237,7 @@ def read_run(config: dict, files: Iterable[str], folder: str, methods: Mapping[s
         place = f"{_source(kind, settings, contents)}: {kind}"
         _check_names(place, kind, settings[kind], catalogues[kind].entries)
     seeds = _expand_seeds(catalogues["models"], settings)
+    settings["models"] = expand_bounds(catalogues["models"], settings["models"])
     for identifier in settings["metrics"]:
         with placed(_source("metrics", settings, contents)):
             _check_primary(identifier, settings)
@@ -225,7 +245,9 @@ def read_run(config: dict, files: Iterable[str], folder: str, methods: Mapping[s
         with placed(f"{_source('sets', settings, contents)}: sets"):
             set_rule(name)
     used = {name: catalogues["models"].entries[name]["method"] for name in settings["models"]}
-    linked = [name for name, method in used.items() if takes_links(methods[method])]
+    linked = [
+        name for name, method in used.items() if method != IMPORTED and takes_links(methods[method])
+    ]
     for shape in settings["shapes"]:
         with placed(catalogues["shapes"].place(shape)):
             if shape in GROUP_NAMES:
@@ -245,6 +267,7 @@ def read_run(config: dict, files: Iterable[str], folder: str, methods: Mapping[s
         folders=catalogues["graphs"].folders,
         folders_of_queries=catalogues["query_sets"].folders,
         folders_of_predictors=catalogues["predictors"].folders,
+        folders_of_models=catalogues["models"].folders,
         shards=_shards(settings, catalogues),
         seeds=seeds,
         **{kind: catalogue.entries for kind, catalogue in catalogues.items()},
@@ -304,6 +327,11 @@ def _complete_graphs(graphs: Catalogue) -> None:
 
 def _check_models(models: Catalogue, methods: Mapping[str, Path], predictors: dict) -> None:
     for name, entry in models.entries.items():
+        with placed(models.place(name)):
+            check_outside(entry)
+        if IMPORTED in entry:
+            entry["method"] = IMPORTED
+            continue
         _check_names(f"{models.place(name)}.method", "methods", [entry["method"]], methods)
         with placed(models.place(name)):
             check_settings(methods[entry["method"]], entry["settings"])

@@ -55,7 +55,8 @@ def train(
         raise InputError("the graph has no train triples to train on")
     state = first_state(graph, settings) if state is None else state
     start, before = time.perf_counter(), state.epoch
-    with ThreadPoolExecutor(threads) as pool:
+    # What overflows is told of once, as divergence.
+    with ThreadPoolExecutor(threads) as pool, np.errstate(over="ignore", invalid="ignore"):
         spread = pool.map if threads > 1 else map
         while not is_over(state, settings):
             state, loss = _epoch(state, queries, settings, spread)

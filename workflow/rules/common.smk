@@ -24,7 +24,8 @@ SHARDS = sorted({shard for shards in RUN.shards.values() for shard in shards})
 ORACLES = [name for name, model in RUN.models.items() if model["method"] == "oracle"]
 PUBLISHED = RUN.published()
 SAMPLED = [name for name in RUN.query_sets if name not in PUBLISHED]
-OTHER_MODELS = [name for name in RUN.models if name not in ORACLES]
+OUTSIDE = [name for name, model in RUN.models.items() if "imported" in model]
+OTHER_MODELS = [name for name in RUN.models if name not in (*ORACLES, *OUTSIDE)]
 
 
 def code(*scripts):

@@ -12,3 +12,16 @@ def predictor_of(wildcards):
     name = RUN.predictor_of(wildcards.model)
     found = expand(rules.train_predictor.output.predictor, graph=graph, predictor=name)
     return found[0] if name else []
+
+
+def scored_by(wildcards):
+    """What ranks are made of: a matrix of scores, or lists that are cut."""
+    model = RUN.models[wildcards.model]
+    source = rules.import_lists if "bound" in model else rules.predict_answers
+    names = {**wildcards, "model": model.get("lists", wildcards.model)}
+    return {key: expand(source.output[key], **names)[0] for key in ("predictions", "sidecar")}
+
+
+def score_files(wildcards):
+    """The user's own files that a model's scores for a shard are in."""
+    return RUN.score_files(wildcards.model, wildcards.queries, wildcards.shard)

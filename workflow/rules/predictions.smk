@@ -52,3 +52,59 @@ rule predict_oracle:
         split=lambda wildcards: RUN.query_sets[wildcards.queries]["split"],
     script:
         "../../scripts/predict_answers.py"
+
+
+rule import_predictions:
+    """Take the scores of {wildcards.model} for {wildcards.queries}, {wildcards.shard}, from files."""
+    input:
+        unpack(score_files),
+        queries=rules.sample_queries.output.queries,
+        graph_entities=lambda wildcards: graph_of(wildcards, "entities"),
+        graph_relations=lambda wildcards: graph_of(wildcards, "relations"),
+    output:
+        predictions=kept("results/predictions/{queries}/{model}/{shard}.npy"),
+        sidecar=kept("results/predictions/{queries}/{model}/{shard}.json"),
+    log:
+        "results/logs/import_predictions/{queries}/{model}/{shard}.log",
+    wildcard_constraints:
+        model=one_of(RUN.outside(bounded=False)),
+    conda:
+        "../../envs/clqa.yaml"
+    resources:
+        mem_mb=growing(4000),
+        runtime=growing(120),
+    params:
+        code=code("import_predictions.py"),
+        model="{model}",
+        entry=lambda wildcards: RUN.models[wildcards.model],
+        missing=RUN.settings["missing"],
+    script:
+        "../../scripts/import_predictions.py"
+
+
+rule import_lists:
+    """Take the lists of {wildcards.model} for {wildcards.queries}, {wildcards.shard}, from files."""
+    input:
+        unpack(score_files),
+        queries=rules.sample_queries.output.queries,
+        graph_entities=lambda wildcards: graph_of(wildcards, "entities"),
+        graph_relations=lambda wildcards: graph_of(wildcards, "relations"),
+    output:
+        predictions=kept("results/predictions/{queries}/{model}/{shard}.parquet"),
+        sidecar=kept("results/predictions/{queries}/{model}/{shard}.json"),
+    log:
+        "results/logs/import_lists/{queries}/{model}/{shard}.log",
+    wildcard_constraints:
+        model=one_of(RUN.outside(bounded=True)),
+    conda:
+        "../../envs/clqa.yaml"
+    resources:
+        mem_mb=growing(4000),
+        runtime=growing(120),
+    params:
+        code=code("import_lists.py"),
+        model="{model}",
+        entry=lambda wildcards: RUN.models[wildcards.model],
+        missing=RUN.settings["missing"],
+    script:
+        "../../scripts/import_lists.py"

@@ -2,8 +2,8 @@ rule rank_answers:
     """Rank the hard answers of {wildcards.queries}, shard {wildcards.shard}, by {wildcards.model}."""
     input:
         # The sidecar has the digest of the matrix, which is too large to be read to see a change.
-        predictions=ancient(rules.predict_answers.output.predictions),
-        sidecar=rules.predict_answers.output.sidecar,
+        predictions=ancient(lambda wildcards: scored_by(wildcards)["predictions"]),
+        sidecar=lambda wildcards: scored_by(wildcards)["sidecar"],
         answers=rules.split_answers.output.answers,
         queries=rules.sample_queries.output.queries,
         graph=graph_of,
@@ -23,6 +23,7 @@ rule rank_answers:
         candidates=RUN.settings["candidates"],
         filters=RUN.further_filters(),
         missing=RUN.settings["missing"],
+        bound=lambda wildcards: RUN.models[wildcards.model].get("bound"),
     script:
         "../../scripts/rank_answers.py"
 

@@ -1,0 +1,132 @@
+"""What is asked of scores from elsewhere for a shard, and what their files of queries say."""
+
+import os
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+import pyarrow as pa
+
+from clqa.errors import InputError
+from clqa.outside_queries import (
+    Key,
+    Numbering,
+    check_origin,
+    matched_rows,
+    read_numbering,
+    read_rows,
+    refuse_missing,
+)
+from clqa.predictions import MISSING
+from clqa.query_sets import QueryTable, read_queries
+from clqa.tuples import common_variables
+from clqa.vocabularies import graph_labels
+
+# What a file of queries may say of each list; only the last of it does not follow from the list.
+COUNTS = ("k", "cut_score", "n_above", "n_tied_at_cut")
+
+
+class Shard(NamedTuple):
+    """Queries that need scores, and the rows that there are.
+
+    Attributes
+    ----------
+    asked : QueryTable
+    labels : array
+        Of the entities of the graph.
+    numbering : Numbering
+        Ids of the graph as those of the files.
+    rows : list of list of str or tuple, or None
+        The queries of the rows of each file of scores, where files of queries tell them.
+    variables : tuple of str
+        The free variables in the order of the files' rows of each query.
+    counts : dict
+        For each row what is said of its list.
+    """
+
+    asked: QueryTable
+    labels: pa.Array
+    numbering: Numbering
+    rows: list[list[Key]] | None
+    variables: tuple[str, ...]
+    counts: dict[str, list]
+
+
+def open_shard(
+    path_to_queries: str | os.PathLike,
+    paths_to_graph_labels: tuple[str | os.PathLike, str | os.PathLike],
+    paths_to_own_labels: tuple[str | os.PathLike | None, str | os.PathLike | None],
+    paths_to_rows: Sequence[str | os.PathLike],
+) -> Shard:
+    """Read all files but those of scores.
+
+    Raises
+    ------
+    InputError
+        If one of them is not readable, or was made for another graph.
+    """
+    asked = read_queries(path_to_queries)
+    labels = graph_labels(*paths_to_graph_labels, asked.metadata["vocabulary"])
+    numbering = Numbering(*map(read_numbering, paths_to_own_labels, labels))
+    variables = common_variables(asked.metadata["formulas"])
+    rows, abouts = [], []
+    for path in paths_to_rows:
+        found, about = read_rows(path)
+        check_origin(path, about, asked.metadata)
+        if len(variables) > 1:
+            variables = _variables(path, about.get("variables"), variables)
+        rows.append(found)
+        abouts.append(about)
+    counts = {
+        name: [value for about in abouts for value in _listed(about, name)]
+        for name in COUNTS
+        if any(name in about for about in abouts)
+    }
+    return Shard(asked, labels[0], numbering, rows or None, variables, counts)
+
+
+def _listed(about: dict, name: str) -> list:
+    return about[name] if isinstance(about.get(name), list) else [about.get(name)]
+
+
+def _variables(path, given: object, expected: tuple[str, ...]) -> tuple[str, ...]:
+    if not isinstance(given, list) or sorted(map(str, given)) != sorted(expected):
+        raise InputError(
+            f"{path}: variables {given}; expected {', '.join(expected)}, in the order of the rows"
+            " of each query"
+        )
+    return tuple(given)
+
+
+def matched(
+    shard: Shard, rows: Sequence[Key], missing: str, path: str | os.PathLike
+) -> tuple[list[str], np.ndarray]:
+    """Ids of the queries that there are scores of, and the rows of these.
+
+    Raises
+    ------
+    InputError
+        If one is missing, unless `missing` (`clqa.predictions.MISSING`) allows for it.
+    """
+    found = matched_rows(rows, shard.asked, shard.numbering, path)
+    if missing == MISSING[0]:
+        refuse_missing(shard.asked, found, path)
+    names = [str(name) for part in shard.asked.shapes.values() for name in part.query_ids]
+    kept = [name for name, place in zip(names, found.tolist(), strict=True) if place >= 0]
+    return kept, found[found >= 0]
+
+
+def sidecar_of(shard: Shard, query_ids: list[str], model: str, entry: dict) -> dict:
+    """The sidecar of the dump that is made of them."""
+    several = {"variables": list(shard.variables)} if len(shard.variables) > 1 else {}
+    about = {key: shard.asked.metadata[key] for key in ("graph", "vocabulary", "queries")}
+    return {
+        **about,
+        "query_ids": query_ids,
+        "n_entities": len(shard.labels),
+        "model": model,
+        "method": entry["method"],
+        "settings": entry["settings"],
+        "inference_graph": entry["imported"]["inference_graph"],
+        **several,
+    }

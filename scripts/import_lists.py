@@ -1,0 +1,54 @@
+"""Take lists of the best entities for the queries of a shard from files made elsewhere."""
+
+from clqa.cut_lists import refuse_tuples, write_lists
+from clqa.errors import placed
+from clqa.logs import log_to
+from clqa.outside_lists import read_lists, taken_lists
+from clqa.outside_shards import matched, open_shard, sidecar_of
+
+
+def import_lists(
+    path_to_queries,
+    path_to_graph_entities,
+    path_to_graph_relations,
+    paths_to_scores,
+    paths_to_rows,
+    path_to_predictions,
+    path_to_sidecar,
+    model,
+    entry,
+    missing,
+    path_to_entities=None,
+    path_to_relations=None,
+):
+    """Write them in the order of the queries; see `import_predictions` for the parameters."""
+    with placed(f"model {model}"):
+        shard = open_shard(
+            path_to_queries,
+            (path_to_graph_entities, path_to_graph_relations),
+            (path_to_entities, path_to_relations),
+            paths_to_rows,
+        )
+        refuse_tuples(paths_to_scores[0], len(shard.variables))
+        lists, rows = read_lists(paths_to_scores, shard)
+        query_ids, found = matched(shard, rows, missing, paths_to_scores[0])
+        sidecar = sidecar_of(shard, query_ids, model, entry)
+        write_lists(path_to_predictions, path_to_sidecar, taken_lists(lists, found), sidecar)
+
+
+if __name__ == "__main__":
+    log_to(snakemake.log[0])
+    import_lists(
+        path_to_queries=snakemake.input.queries,
+        path_to_graph_entities=snakemake.input.graph_entities,
+        path_to_graph_relations=snakemake.input.graph_relations,
+        paths_to_scores=snakemake.input.scores,
+        paths_to_rows=snakemake.input.get("rows", []),
+        path_to_predictions=snakemake.output.predictions,
+        path_to_sidecar=snakemake.output.sidecar,
+        model=snakemake.params.model,
+        entry=snakemake.params.entry,
+        missing=snakemake.params.missing,
+        path_to_entities=snakemake.input.get("own_entities"),
+        path_to_relations=snakemake.input.get("own_relations"),
+    )
