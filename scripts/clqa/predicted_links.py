@@ -6,12 +6,13 @@ from collections.abc import Callable
 
 import numpy as np
 
-from clqa.calibrations import calibration, tail_counts
+from clqa.calibrations import calibration
 from clqa.errors import InputError
 from clqa.graphs import Graph
 from clqa.link_degrees import LinkDegrees, with_edges
-from clqa.link_queries import link_queries
+from clqa.link_queries import link_queries, tails_of
 from clqa.predictors import Predictor, open_predictor, scores
+from clqa.ragged import ragged
 
 
 def open_links(
@@ -47,8 +48,8 @@ def predicted_links(
     train = link_queries(graph, ("train",) if "train" in graph.triples else graph.triples)
 
     def rows(entities, relations):
-        counts = tail_counts(train, entities, relations)
-        found = degrees(scores(predictor, entities, relations), counts)
+        tails = tails_of(train, entities, relations)
+        found = degrees(scores(predictor, entities, relations), tails)
         return np.asarray(found, np.float32)
 
     links = LinkDegrees(n_entities, predictor.reciprocal, rows, {})
@@ -67,5 +68,5 @@ def _calibrated(settings: dict, fitted: dict) -> Callable:
                 f"{', '.join(known)}"
             )
     parameters = fitted.get(settings["kind"], {}) | asked
-    function(np.zeros((1, 2), np.float32), np.ones(1, np.int64), **parameters)  # refuses bad ones
-    return lambda found, counts: function(found, counts, **parameters)
+    function(np.zeros((1, 2), np.float32), ragged([[0]]), **parameters)  # refuses bad ones
+    return lambda found, tails: function(found, tails, **parameters)
