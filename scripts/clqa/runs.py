@@ -10,7 +10,7 @@ from clqa.configs import Catalogue, matching, read_catalogue, read_yaml, unknown
 from clqa.errors import InputError, placed
 from clqa.formulas import Formula, atoms, parse, to_text
 from clqa.graph_entries import complete_entry, local_files
-from clqa.methods import CONTROLS, check_settings, takes_links
+from clqa.methods import CONTROLS, check_settings, needs_trees, takes_links
 from clqa.metrics import is_of_answers, is_of_tuples, metric, score_id
 from clqa.plans import GROUP_NAMES, Plan, plan
 from clqa.predictor_entries import check_predictor, imported_files
@@ -225,7 +225,7 @@ def read_run(config: dict, files: Iterable[str], folder: str, methods: Mapping[s
         with placed(f"{_source('sets', settings, contents)}: sets"):
             set_rule(name)
     used = {name: catalogues["models"].entries[name]["method"] for name in settings["models"]}
-    linked = [name for name, method in used.items() if takes_links(methods[method])]
+    linked = [name for name, method in used.items() if needs_trees(methods[method])]
     for shape in settings["shapes"]:
         with placed(catalogues["shapes"].place(shape)):
             if shape in GROUP_NAMES:
