@@ -14,6 +14,7 @@ from clqa.models import (
     batches,
     inference_graph,
     load_method,
+    needs_trees,
     own_settings,
     takes_links,
     visible_parts,
@@ -50,7 +51,7 @@ def predict_answers(
         options["links"] = module.open_links(
             path_to_predictor, graph, settings["calibration"], settings.get("hybrid", False)
         )
-    planned = tree_plan if takes_links(module) else plan
+    planned = tree_plan if needs_trees(module) else plan
     asked = _all_batches(queries, planned, answers, graph.n_entities, chunk_bytes)
     blocks = (module.scores(graph, batch, **options) for batch in _with_progress(asked, queries))
     sidecar = {

@@ -9,16 +9,15 @@ from clqa.calibrations import (
     CALIBRATIONS,
     calibration,
     fitted_parameters,
-    softmax_loss,
-    tail_counts,
 )
 from clqa.errors import InputError
 from clqa.graphs import Graph, make_graph
 from clqa.link_queries import link_queries
 from clqa.predictors import make_predictor
+from clqa.ragged import ragged
 
 ROW = np.array([[0.0, math.log(2), math.log(5)]], np.float32)
-ONE = np.array([1])
+ONE, NONE = ragged([[0]]), ragged([[]])
 
 
 def test_sigmoid():
@@ -35,22 +34,42 @@ def test_affine():
 def test_softmax_times_the_number_of_train_tails():
     soften = calibration("softmax")
     assert soften(ROW, ONE)[0] == pytest.approx([1 / 8, 2 / 8, 5 / 8])
-    assert soften(ROW, np.array([0]))[0] == pytest.approx([1 / 8, 2 / 8, 5 / 8])
-    assert soften(ROW, np.array([2]))[0] == pytest.approx([2 / 8, 4 / 8, 0.9999])
+    assert soften(ROW, NONE)[0] == pytest.approx([1 / 8, 2 / 8, 5 / 8])
+    assert soften(ROW, ragged([[0, 2]]))[0] == pytest.approx([2 / 8, 4 / 8, 0.9999])
     assert soften(ROW, ONE, threshold=0.2)[0] == pytest.approx([0, 2 / 8, 5 / 8])
     assert soften(ROW, ONE, temperature=0.5)[0] == pytest.approx([1 / 30, 4 / 30, 25 / 30])
 
 
+def test_softmax_by_which_train_tails_are_certain_on_average():
+    soften = calibration("softmax-observed")
+    assert soften(ROW, NONE)[0] == pytest.approx([1 / 8, 2 / 8, 5 / 8])
+    assert soften(ROW, ragged([[2]]))[0] == pytest.approx([1 / 5, 2 / 5, 0.999])
+    assert soften(ROW, ragged([[1, 2]]))[0] == pytest.approx([2 / 7, 4 / 7, 0.999])
+    assert soften(ROW, ragged([[1, 2]]), ceiling=1.0)[0] == pytest.approx([2 / 7, 4 / 7, 1])
+    assert soften(ROW, ragged([[2]]), threshold=0.3)[0] == pytest.approx([0, 2 / 5, 0.999])
+    assert soften(ROW, ragged([[2]]), temperature=0.5)[0] == pytest.approx([1 / 25, 4 / 25, 0.999])
+
+
+def test_train_tails_without_any_share_make_no_degree_undefined():
+    rows = np.array([[1e4, 1e4, -1e4]], np.float32)
+    assert calibration("softmax-observed")(rows, ragged([[2]]))[0].tolist() == pytest.approx(
+        [0.999, 0.999, 0]
+    )
+
+
 def test_min_max():
-    rows = np.array([[1, 2, 5], [3, 3, 3]], np.float32)
-    assert np.allclose(calibration("min-max")(rows, ONE), [[0, 1 / 4, 1], [0, 0, 0]])
-    assert calibration("min-max")(rows, ONE, ceiling=0.9)[0] == pytest.approx([0, 0.225, 0.9])
+    rows, tails = np.array([[1, 2, 5], [3, 3, 3]], np.float32), ragged([[0], [0]])
+    assert np.allclose(calibration("min-max")(rows, tails), [[0, 1 / 4, 1], [0, 0, 0]])
+    assert calibration("min-max")(rows, tails, ceiling=0.9)[0] == pytest.approx([0, 0.225, 0.9])
+
+
+CEILINGS = {"softmax": 0.9999, "softmax-observed": 0.999}
 
 
 @pytest.mark.parametrize("name", CALIBRATIONS)
 def test_degrees_are_in_the_order_of_scores_and_from_0_to_1(name):
     rows = np.random.default_rng(0).normal(0, 20, (4, 50)).astype(np.float32)
-    found = calibration(name)(rows, np.array([0, 1, 5, 1000]))
+    found = calibration(name)(rows, ragged([[], [0], range(5), range(50)]))
     assert found.dtype == np.float32
     assert found.min() >= 0
     assert found.max() <= 1
@@ -79,13 +98,6 @@ def test_an_unknown_calibration_is_refused():
         calibration("softmx")
 
 
-def test_tails_are_counted_in_train():
-    parts = {"train": [(0, 0, 1), (0, 0, 2)], "valid": [(0, 0, 3)], "test": [(0, 0, 0)]}
-    graph = make_graph({k: np.array(rows) for k, rows in parts.items()}, np.array([-1]), 4, "")
-    train = link_queries(graph, ("train",))
-    assert tail_counts(train, np.array([0, 1, 2]), np.array([0, 0, 1])).tolist() == [2, 0, 1]
-
-
 def drawn_graph(n_valid=4000, n_entities=40, temperature=3.0):
     """A predictor with random vectors, and valid triples drawn by its softmax at a temperature."""
     random = np.random.default_rng(0)
@@ -112,15 +124,17 @@ def test_fitted_parameters_have_no_better_neighbour():
     truth = np.zeros(found.shape, bool)
     truth[owners, asked.tails.values] = True
 
+    def entropy(degrees):
+        return -np.where(truth, np.log(degrees), np.log1p(-degrees)).mean()
+
     def soft(temperature):
-        rows = np.log(np.exp(found / temperature).sum(axis=1))
-        return np.mean(rows[owners] - found[truth] / temperature)
+        shares = np.exp(found / temperature)
+        return entropy(shares / shares.sum(axis=1, keepdims=True))
 
     def logistic(values):
         return np.log1p(np.exp(np.where(truth, -values, values))).mean()
 
     best = fitted["softmax"]["temperature"]
-    assert softmax_loss(found, owners, found[truth])(best) == pytest.approx(soft(best), rel=1e-5)
     assert soft(best) <= min(soft(best * 1.05), soft(best / 1.05))
     best = fitted["sigmoid"]["temperature"]
     assert logistic(found / best) <= min(logistic(found / best / c) for c in (1.05, 1 / 1.05))
@@ -141,14 +155,38 @@ def test_test_triples_do_not_move_what_is_fitted_and_without_valid_ones_there_is
     assert fitted_parameters(predictor, changed(graph, valid=graph.triples["test"])) == {}
 
 
-def test_train_tails_do_not_compete_with_valid_ones():
-    predictor, graph = drawn_graph(300)
+def with_a_certain_tail(graph):
+    """Entity 39 is a train tail of every question, of relation 0 and of its reciprocal one."""
     valid = graph.triples["valid"]
     valid = valid[(valid[:, [0, 2]] < 39).all(axis=1)]
-    # Entity 39 is a train tail of every question, of relation 0 and of its reciprocal one.
     train = [(h, 0, t) for h, t in [*((h, 39) for h in range(40)), *((39, h) for h in range(39))]]
-    known = fitted_parameters(predictor, changed(graph, train=np.array(train), valid=valid))
-    without = changed(graph, n_entities=39, valid=valid)
+    return changed(graph, train=np.array(train), valid=valid)
+
+
+@pytest.mark.parametrize("name", ["sigmoid", "affine"])
+def test_train_tails_do_not_move_what_is_fitted_to_single_scores(name):
+    predictor, graph = drawn_graph(300)
+    known = with_a_certain_tail(graph)
+    without = changed(graph, n_entities=39, valid=known.triples["valid"])
     cut = make_predictor("distmult", predictor.entities[:39], predictor.relations, {}, without)
-    for name, fitted in fitted_parameters(cut, without).items():
-        assert known[name] == pytest.approx(fitted, rel=1e-3)
+    fitted = fitted_parameters(cut, without)[name]
+    assert fitted_parameters(predictor, known)[name] == pytest.approx(fitted, rel=1e-3)
+
+
+@pytest.mark.parametrize("name", ["softmax", "softmax-observed"])
+def test_a_temperature_is_fitted_to_whole_rows_and_judged_by_links_that_are_not_in_train(name):
+    predictor, graph = drawn_graph(2000)
+    graph = with_a_certain_tail(graph)
+    asked = link_queries(graph, ("valid",))
+    found = (predictor.entities[asked.heads] @ predictor.entities.T).astype(float)
+    truth = np.zeros(found.shape, bool)
+    truth[np.repeat(np.arange(len(found)), asked.tails.lengths()), asked.tails.values] = True
+
+    def loss(temperature):
+        shares = np.exp(found / temperature)
+        whole = shares.sum(axis=1) if name == "softmax" else shares[:, 39]
+        degrees = np.minimum(shares / whole[:, None], CEILINGS[name])
+        return -np.where(truth, np.log(degrees), np.log1p(-degrees))[:, :39].sum()
+
+    best = fitted_parameters(predictor, graph)[name]["temperature"]
+    assert loss(best) <= min(loss(best * 1.05), loss(best / 1.05))

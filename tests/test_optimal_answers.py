@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from clqa.formulas import And, Atom, Not, parse
 from clqa.link_degrees import weighted_links
-from clqa.optimal_answers import Optimization, optimal_degrees
+from clqa.optimal_answers import Optimization, best_degrees
 from clqa.plans import plan
 from clqa.sparse_rows import SparseRows
 from reference_answers import _bound_here, _outside
@@ -19,8 +19,9 @@ N_ENTITIES, N_RELATIONS = 6, 3
 def found(formula, anchors, relations, weights, **options):
     formula = parse(formula) if isinstance(formula, str) else formula
     rows = SparseRows(weighted_links(weights), options.pop("most_bytes", 2**30))
+    exact = options.pop("exact", 0)
     queries = Optimization(rows, np.atleast_2d(anchors), np.atleast_2d(relations), **options)
-    return optimal_degrees(plan(formula).root, queries)
+    return best_degrees(plan(formula).root, queries, exact)
 
 
 def random_weights(seed):
@@ -118,6 +119,48 @@ def test_without_weak_intermediates_stronger_degrees_stay_exact(data, least):
     assert (rough <= exact).all()
     assert (exact - rough <= least).all()
     assert rough[exact > least].tolist() == exact[exact > least].tolist()
+
+
+def faint_weights(seed, n_entities=30):
+    """Links of all strengths, down to very weak ones, and some that are certain."""
+    drawn = np.random.default_rng(seed)
+    weights = 10.0 ** -drawn.uniform(0, 4, (N_RELATIONS, n_entities, n_entities))
+    weights[drawn.random(weights.shape) < 0.3] = 0
+    weights[drawn.random(weights.shape) < 0.05] = 1
+    return weights.astype(np.float32)
+
+
+@settings(max_examples=80, deadline=None)
+@given(st.data(), formulas(depth=3), st.integers(1, 12), st.sampled_from([1.0, 3.0]))
+def test_the_best_uncertain_answers_are_exact_and_no_other_is_better(data, formula, exact, scale):
+    weights = faint_weights(data.draw(st.integers(0, 50)))
+    anchors, relations = data.draw(groundings(formula, 30, N_RELATIONS, n_queries=4))
+    options = {"negation_scale": scale}
+    whole = found(formula, anchors, relations, weights, **options)
+    degrees = found(formula, anchors, relations, weights, exact=exact, **options)
+    for rough, full in zip(degrees, whole, strict=True):
+        last = np.sort(np.where(full < 1, full, 0))[-exact]
+        assert rough[full >= last].tolist() == full[full >= last].tolist()
+        assert (rough[full < last] <= full[full < last]).all()
+
+
+def test_intermediates_that_cannot_matter_are_not_looked_at():
+    weights = np.full((2, 60, 60), 1e-3, np.float32)
+    weights[0, 0, :3] = [1, 0.5, 0.25]
+    weights[1, 0, 10:40], weights[1, 1, 10:40] = 0.3, 0.8
+    links, asked = weighted_links(weights), []
+
+    def rows(entities, relations):
+        asked.extend(entities.tolist())
+        return links.rows(entities, relations)
+
+    queries = Optimization(
+        SparseRows(links._replace(rows=rows)), np.array([[0]]), np.array([[0, 1]])
+    )
+    degrees = best_degrees(plan(parse("r1(s1,e1)&r2(e1,f)")).root, queries, 5)
+    # By the entity 0 there are answers of 0.3, which 1, of degree 0.5, can raise, and 2 cannot.
+    assert set(asked) == {0, 1}
+    assert (degrees[0, 10:40] == np.float32(0.5) * np.float32(0.8)).all()
 
 
 @settings(max_examples=25)

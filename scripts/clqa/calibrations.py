@@ -1,32 +1,37 @@
 """Scores of links as degrees of truth in [0, 1], row by row, and what in them is fitted.
 
-Fitting looks at the valid triples alone. What competes with the valid tails of a question are the
-entities that are not its tails in train, since these were trained to be high.
+Fitting looks at the valid triples alone, and judges the degrees that a calibration gives: as
+chances of links to hold they have the least cross-entropy. What is judged are all links of the
+valid questions but those of train, whose scores training made high.
 """
 
 from collections.abc import Callable
 
 import numpy as np
 from scipy.optimize import minimize, minimize_scalar
-from scipy.special import expit, logsumexp, softmax
+from scipy.special import expit
 
 from clqa.configs import unknown_name
 from clqa.errors import InputError
 from clqa.graphs import Graph
-from clqa.link_queries import LinkQueries, link_queries, picked, tails_of
+from clqa.link_queries import link_queries, picked, tails_of
 from clqa.predictors import Predictor, scores
+from clqa.ragged import Ragged
+from clqa.ragged_sets import row_numbers
 
 # As many scores of valid questions as parameters are fitted on, about.
 _FITTED_ON = 2**24
 _TEMPERATURES = 1e-3, 1e3
+# No true link is held to be less likely, so that single ones cannot decide.
+_LEAST = 1e-12
 
 
-def sigmoid(found: np.ndarray, counts: np.ndarray, *, temperature: float = 1.0) -> np.ndarray:
+def sigmoid(found: np.ndarray, tails: Ragged, *, temperature: float = 1.0) -> np.ndarray:
     """1 / (1 + exp(-s / T)), with T > 0."""
     return expit(found / np.float32(_positive("temperature", temperature)))
 
 
-def affine(found: np.ndarray, counts: np.ndarray, *, factor: float = 1.0, bias: float = 0.0):
+def affine(found: np.ndarray, tails: Ragged, *, factor: float = 1.0, bias: float = 0.0):
     """1 / (1 + exp(-(a s + b))), with a > 0 (Platt, 1999)."""
     if not np.isfinite(bias):
         raise InputError(f"calibration: bias must be a finite number, not {bias!r}")
@@ -35,7 +40,7 @@ def affine(found: np.ndarray, counts: np.ndarray, *, factor: float = 1.0, bias: 
 
 def softmax_times_count(
     found: np.ndarray,
-    counts: np.ndarray,
+    tails: Ragged,
     *,
     temperature: float = 1.0,
     threshold: float = 0.0,
@@ -46,13 +51,49 @@ def softmax_times_count(
     A question without train tails counts as one with one. Degrees below `threshold` are 0, none is
     above `ceiling` (Bai et al., 2023).
     """
-    spread = softmax(found / np.float32(_positive("temperature", temperature)), axis=1)
-    spread *= np.maximum(counts, 1).astype(np.float32)[:, None]
-    spread[spread < threshold] = 0
-    return np.minimum(spread, np.float32(ceiling), out=spread)
+    shares = _exponentials(found, temperature)
+    factors = np.maximum(tails.lengths(), 1) / shares.sum(axis=1)
+    return _cut(shares, factors, threshold, ceiling)
 
 
-def min_max(found: np.ndarray, counts: np.ndarray, *, ceiling: float = 1.0) -> np.ndarray:
+def softmax_by_observed(
+    found: np.ndarray,
+    tails: Ragged,
+    *,
+    temperature: float = 1.0,
+    threshold: float = 0.0,
+    ceiling: float = 0.999,
+) -> np.ndarray:
+    """Softmax of s / T over the row, scaled so that train tails have 1 on average, as FIT has it.
+
+    A question without train tails is not scaled. Degrees below `threshold` are 0, none is above
+    `ceiling` (Yin et al., 2024).
+    """
+    shares = _exponentials(found, temperature)
+    lengths, rows = tails.lengths(), row_numbers(tails)
+    observed = np.bincount(rows, shares[rows, tails.values], len(shares))
+    observed = np.maximum(observed, np.finfo(np.float32).tiny)
+    factors = np.where(lengths > 0, lengths / observed, 1 / shares.sum(axis=1))
+    return _cut(shares, factors, threshold, ceiling)
+
+
+def _exponentials(found: np.ndarray, temperature: float) -> np.ndarray:
+    """Of each row exp(s / T), divided by the largest."""
+    shares = found * np.float32(1 / _positive("temperature", temperature))
+    shares -= shares.max(axis=1, keepdims=True)
+    return np.exp(shares, out=shares)
+
+
+def _cut(shares: np.ndarray, factors: np.ndarray, threshold: float, ceiling: float) -> np.ndarray:
+    # A factor of the smallest float32 numbers would be infinite, and its product with 0 no number.
+    factors = np.minimum(factors, np.finfo(np.float32).max).astype(np.float32)
+    shares *= factors[:, None]
+    if threshold:
+        shares *= shares >= np.float32(threshold)
+    return np.minimum(shares, np.float32(ceiling), out=shares)
+
+
+def min_max(found: np.ndarray, tails: Ragged, *, ceiling: float = 1.0) -> np.ndarray:
     """The least score of a row becomes 0, the largest `ceiling`; rows of one value become 0."""
     low, high = found.min(axis=1, keepdims=True), found.max(axis=1, keepdims=True)
     width = np.where(high > low, high - low, 1)
@@ -63,12 +104,13 @@ CALIBRATIONS = {
     "sigmoid": sigmoid,
     "affine": affine,
     "softmax": softmax_times_count,
+    "softmax-observed": softmax_by_observed,
     "min-max": min_max,
 }
 
 
 def calibration(name: str) -> Callable:
-    """The function of scores (n, m) and train tails (n,) with this name.
+    """The function of scores (n, m) and the train tails of the n questions with this name.
 
     Raises
     ------
@@ -80,11 +122,6 @@ def calibration(name: str) -> Callable:
     return CALIBRATIONS[name]
 
 
-def tail_counts(train: LinkQueries, heads: np.ndarray, relations: np.ndarray) -> np.ndarray:
-    """Number of train tails of each pair of head and relation."""
-    return tails_of(train, heads, relations).lengths()
-
-
 def _positive(name: str, value: float) -> float:
     if not 0 < value < np.inf:
         raise InputError(f"calibration: {name} must be a number above 0, not {value!r}")
@@ -94,8 +131,8 @@ def _positive(name: str, value: float) -> float:
 def fitted_parameters(predictor: Predictor, graph: Graph) -> dict[str, dict[str, float]]:
     """For each calibration that has some, the parameters with the least loss on valid triples.
 
-    The loss is the cross-entropy of the tail among all entities for `softmax`, and that of each
-    entity being a tail or not for `sigmoid` and `affine`. Empty if there are no valid triples.
+    The loss is the cross-entropy of the degrees of links that are not in train, each of which is a
+    link of a valid triple or none. Empty if there are no valid triples.
     """
     asked = link_queries(graph, ("valid",))
     if not len(asked.heads):
@@ -104,23 +141,47 @@ def fitted_parameters(predictor: Predictor, graph: Graph) -> dict[str, dict[str,
     asked = picked(asked, np.arange(0, len(asked.heads), max(1, len(asked.heads) // n_rows)))
     found = scores(predictor, asked.heads, asked.relations)
     known = tails_of(link_queries(graph, ("train",)), asked.heads, asked.relations)
-    found[np.repeat(np.arange(len(found)), known.lengths()), known.values] = -np.inf
-    owners = np.repeat(np.arange(len(found)), asked.tails.lengths())
-    reached = found[owners, asked.tails.values].astype(np.float64)
-    rivals = found[np.isfinite(found)]
-    return {
-        "softmax": {"temperature": _fitted_temperature(softmax_loss(found, owners, reached))},
+    judged = np.ones(found.shape, bool)
+    judged[row_numbers(known), known.values] = False
+    places = row_numbers(asked.tails), asked.tails.values
+    reached = found[places].astype(np.float64)
+    rivals = found[judged]
+    fitted = {
+        name: {"temperature": _fitted_temperature(softmax_loss(name, found, known, judged, places))}
+        for name in ("softmax", "softmax-observed")
+    }
+    return fitted | {
         "sigmoid": {"temperature": _fitted_temperature(_sigmoid_loss(rivals, reached))},
         "affine": _fitted_line(rivals, reached),
     }
 
 
-def softmax_loss(found: np.ndarray, owners: np.ndarray, reached: np.ndarray) -> Callable:
-    """Mean of -log softmax(s / T) of the scores reached, as a function of T."""
+def softmax_loss(
+    name: str, found: np.ndarray, known: Ragged, judged: np.ndarray, places: tuple
+) -> Callable:
+    """Mean cross-entropy of the degrees of a softmax, over its true links, as a function of T.
+
+    Parameters
+    ----------
+    name : str
+        A calibration that has a temperature.
+    found : (n, m) float
+        Scores of the tails of n questions.
+    known : Ragged of n rows
+        Train tails.
+    judged : (n, m) bool
+        The links that count.
+    places : pair of (k,) int
+        Rows and columns of the true links, which are judged.
+    """
+    function, least = CALIBRATIONS[name], np.float32(_LEAST)
 
     def loss(temperature):
-        rows = logsumexp(found / np.float32(temperature), axis=1)
-        return float(np.mean(rows[owners] - reached / temperature))
+        degrees = function(found, known, temperature=temperature)
+        held = np.log(np.maximum(degrees[places], least)).sum(dtype=np.float64)
+        held -= np.log1p(-degrees[places]).sum(dtype=np.float64)
+        np.log1p(-degrees, out=degrees)
+        return -(held + degrees.sum(where=judged, dtype=np.float64)) / len(places[0])
 
     return loss
 

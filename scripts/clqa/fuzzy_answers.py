@@ -14,11 +14,10 @@ from typing import NamedTuple
 import numpy as np
 
 from clqa.algebras import Algebra
-from clqa.link_degrees import LinkDegrees
+from clqa.link_degrees import LinkDegrees, rows_at_a_time
 from clqa.trees import Anchor, Complement, Everything, Imply, Intersect, Node, Project, Unite
 
-# Rows of links that are computed at a time, and the part of them that is joined at a time.
-_CHUNK_BYTES = 2**25
+# What is joined of rows at a time.
 _TILE_BYTES = 2**20
 
 
@@ -170,7 +169,7 @@ def _rows_of(
     order = np.argsort(keys, kind="stable")
     firsts = np.flatnonzero(np.diff(keys[order], prepend=-1))
     numbers = np.repeat(np.arange(len(firsts)), np.diff(firsts, append=len(keys)))
-    step = max(1, _CHUNK_BYTES // (4 * n_entities))
+    step = rows_at_a_time(n_entities)
     for first in range(0, len(firsts), step):
         needed = keys[order[firsts[first : first + step]]]
         rows = search.links.rows(needed % n_entities, needed // n_entities)

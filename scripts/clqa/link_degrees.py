@@ -11,6 +11,10 @@ import numpy as np
 
 from clqa.algebras import clamped
 from clqa.link_queries import LinkQueries, tails_of
+from clqa.predictors import BLOCK
+
+# Bytes of rows that are worth computing at a time: enough for matrix products to be fast.
+_CHUNK_BYTES = 2**25
 
 
 class LinkDegrees(NamedTuple):
@@ -32,6 +36,12 @@ class LinkDegrees(NamedTuple):
     reciprocal: np.ndarray
     rows: Callable[[np.ndarray, np.ndarray], np.ndarray]
     kept: dict
+
+
+def rows_at_a_time(n_entities: int) -> int:
+    """How many rows to ask for at a time: as many as whole products make, if it can be."""
+    n_rows = max(1, _CHUNK_BYTES // (4 * n_entities))
+    return n_rows if n_rows < BLOCK else n_rows // BLOCK * BLOCK
 
 
 def weighted_links(weights: np.ndarray) -> LinkDegrees:

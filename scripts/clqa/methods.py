@@ -50,6 +50,12 @@ def takes_links(path: str | os.PathLike) -> bool:
     return LINKS in [one.arg for one in _arguments(path, tree).args]
 
 
+def needs_trees(path: str | os.PathLike) -> bool:
+    """Whether a method answers over links, and only formulas that are trees of sets."""
+    tree = ast.parse(Path(path).read_text(encoding="utf-8"), filename=str(path))
+    return takes_links(path) and _constant(tree, "NEEDS_TREES", True)
+
+
 def _arguments(path: str | os.PathLike, tree: ast.Module) -> ast.arguments:
     """The parameters of the function `scores`."""
     functions = {node.name: node for node in tree.body if isinstance(node, ast.FunctionDef)}
@@ -88,7 +94,12 @@ def _check_kind(key: str, value: object, kind: str | None) -> None:
 
 
 def _inference_graphs(tree: ast.Module) -> tuple[str, ...]:
+    return tuple(_constant(tree, "INFERENCE_GRAPHS", ()))
+
+
+def _constant(tree: ast.Module, name: str, default):
+    """The value that a module gives to a name."""
     for node in tree.body:
-        if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "INFERENCE_GRAPHS":
-            return tuple(ast.literal_eval(node.value))
-    return ()
+        if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == name:
+            return ast.literal_eval(node.value)
+    return default

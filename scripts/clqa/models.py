@@ -20,7 +20,9 @@ of `scores` are the settings of the method; those without a default must be in i
 A method with the parameter `links` answers over the links of a predictor, and imports
 `clqa.predicted_links.open_links`: it is given the `clqa.link_degrees.LinkDegrees` that this makes
 of the settings `predictor`, `calibration` and `hybrid`, which all such methods have. The known
-edges of hybrid links are those of the inference graph.
+edges of hybrid links are those of the inference graph. Such a method is asked for formulas that are
+trees of sets with one free variable (`plan` is a `clqa.plans.Plan`), unless `NEEDS_TREES = False`
+stands in its file.
 """
 
 import importlib
@@ -138,6 +140,11 @@ def load_method(name: str, settings: dict) -> ModuleType:
 def takes_links(method: ModuleType) -> bool:
     """Whether a method answers over the links of a predictor."""
     return LINKS in inspect.signature(method.scores).parameters
+
+
+def needs_trees(method: ModuleType) -> bool:
+    """Whether a method answers over links, and only formulas that are trees of sets."""
+    return takes_links(method) and getattr(method, "NEEDS_TREES", True)
 
 
 def own_settings(settings: dict) -> dict:

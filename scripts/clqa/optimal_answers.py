@@ -4,6 +4,10 @@ Bai et al. (2023), "Answering Complex Logical Queries on Knowledge Graphs via Qu
 Optimization". Conjunction is the product, disjunction 1 - (1 - a)(1 - b), and the maximum over the
 existential variables is exact, as every intermediate is followed. A negation right after a
 projection is of links: one of degree m fails to the degree 1 - min(1, scale * m).
+
+Most intermediates are too weak to matter for any answer near the top. With `exact`, those of each
+query are followed from the strongest on, until that many answers are known to be the best: none
+that has not been followed can lead to a higher degree than theirs.
 """
 
 import functools
@@ -17,6 +21,9 @@ from clqa.kernels import kernel
 from clqa.sparse_rows import SparseRows
 from clqa.trees import Anchor, Complement, Everything, Imply, Intersect, Node, Project, Unite
 
+# Where the search for the best answers begins, how fast it goes down, and below what it stops to go
+# by steps.
+_HIGHEST, _FALL, _LOWEST = 0.99, 4, 1e-4
 # Rows that are laid out at a time, and those of a query that a negated projection tries first.
 _CHUNK = 4096
 _FIRST = 8
@@ -31,9 +38,8 @@ class Optimization(NamedTuple):
     anchors, relations : (n, n_constants), (n, n_relations) int
     negation_scale : float
     least : float
-        Intermediates of no higher degree are not followed. With 0 all degrees are exact; otherwise
-        those above it are, as long as there is no union or negation, and the others are too low
-        by that much at most.
+        Intermediates of no higher degree are not followed, but below unions and negations, where
+        all are. Degrees above it are exact, and others too low by that much at most.
     """
 
     rows: SparseRows
@@ -43,49 +49,120 @@ class Optimization(NamedTuple):
     least: float = 0.0
 
 
+class _Descent(NamedTuple):
+    """A search that follows weaker and weaker intermediates.
+
+    Attributes
+    ----------
+    queries : Optimization
+    left : (m,) int
+        The queries that are searched on.
+    least : (m,) float32
+        What their intermediates are above now.
+    kept : dict
+        For each projection, and the scale of its links, its degrees (n, n_entities) so far, and for
+        each query the degree (n,) above which all intermediates have been followed.
+    """
+
+    queries: Optimization
+    left: np.ndarray
+    least: np.ndarray
+    kept: dict
+
+
 def optimal_degrees(node: Node, queries: Optimization) -> np.ndarray:
     """Degrees (n, n_entities) float32 of the entities in the set that a node of the plan is."""
-    sizes = len(queries.anchors), queries.rows.links.n_entities
+    n_queries = len(queries.anchors)
+    least = np.full(n_queries, queries.least, np.float32)
+    return _degrees(node, _Descent(queries, np.arange(n_queries), least, {}))
+
+
+def best_degrees(node: Node, queries: Optimization, exact: int) -> np.ndarray:
+    """Degrees of which the best of each query are exact, and no other is higher in truth.
+
+    Parameters
+    ----------
+    exact : int
+        How many at least, not counting those of degree 1, which known edges give; 0 for all.
+    """
+    if not 0 < exact < queries.rows.links.n_entities:
+        return optimal_degrees(node, queries)
+    n_queries = len(queries.anchors)
+    found = np.zeros((n_queries, queries.rows.links.n_entities), np.float32)
+    least = np.full(n_queries, _HIGHEST, np.float32)
+    left, kept = np.arange(n_queries), {}
+    while len(left):
+        degrees = _degrees(node, _Descent(queries, left, least[left], kept))
+        found[left] = degrees
+        uncertain = np.where(degrees < 1, degrees, 0)
+        uncertain.partition(-exact, axis=1)
+        last = uncertain[:, -exact]
+        left, last = (x[(last < least[left]) & (least[left] > 0)] for x in (left, last))
+        least[left] = np.maximum(least[left] / _FALL, last)
+        least[least < _LOWEST] = 0
+    return found
+
+
+def _degrees(node: Node, descent: _Descent) -> np.ndarray:
+    """Degrees (m, n_entities) of the queries that are left; not to be written to."""
+    sizes = len(descent.left), descent.queries.rows.links.n_entities
     product = algebra("product")
+    if isinstance(node, Complement | Unite):
+        descent = descent._replace(least=np.zeros_like(descent.least))
     match node:
         case Everything():
             return np.ones(sizes, np.float32)
         case Anchor(constant):
             degrees = np.zeros(sizes, np.float32)
-            degrees[np.arange(sizes[0]), queries.anchors[:, constant]] = 1
+            degrees[np.arange(sizes[0]), descent.queries.anchors[descent.left, constant]] = 1
             return degrees
         case Complement(Project(_, _, _, False) as inner):
-            return 1 - _projected(inner, queries, np.float32(queries.negation_scale))
+            return 1 - _projected(inner, descent, np.float32(descent.queries.negation_scale))
         case Complement(inner):
-            return 1 - optimal_degrees(inner, queries)
+            return 1 - _degrees(inner, descent)
         case Intersect(children):
-            return functools.reduce(
-                product.conjoin, (optimal_degrees(child, queries) for child in children)
-            )
+            return functools.reduce(product.conjoin, (_degrees(x, descent) for x in children))
         case Imply((Complement(condition), conclusion)):
-            degrees = optimal_degrees(condition, queries), optimal_degrees(conclusion, queries)
-            return product.residuum(*degrees)
+            return product.residuum(_degrees(condition, descent), _degrees(conclusion, descent))
         case Unite(children):
-            return functools.reduce(
-                product.disjoin, (optimal_degrees(child, queries) for child in children)
-            )
-        case Project(inner, _, _, True):
-            return _projected_negated(node, _followed(inner, queries), queries)
+            return functools.reduce(product.disjoin, (_degrees(x, descent) for x in children))
         case Project():
-            return _projected(node, queries, None)
+            return _projected(node, descent, np.float32(1))
 
 
-def _followed(node: Node, queries: Optimization) -> Members:
-    """The members of the set of a node, of each query by degree, descending."""
+def _projected(node: Project, descent: _Descent, scale: np.float32) -> np.ndarray:
+    """The best link from a member to each entity, or failure of one; links are scaled and cut."""
+    queries, left = descent.queries, descent.left
+    if (node, scale) not in descent.kept:
+        sizes = len(queries.anchors), queries.rows.links.n_entities
+        descent.kept[node, scale] = np.zeros(sizes, np.float32), np.full(sizes[0], np.inf)
+    degrees, followed = descent.kept[node, scale]
+    members = _followed(node.inner, descent, followed[left])
+    followed[left] = descent.least
+    if node.negated:
+        _follow_negated(node, members, queries, degrees)
+    else:
+        _follow(node, members, queries, scale, degrees)
+    return degrees if len(left) == len(degrees) else degrees[left]
+
+
+def _followed(node: Node, descent: _Descent, before: np.ndarray) -> Members:
+    """The members that are new: above the least degree, and not above that `before`.
+
+    Those of each query are ordered by degree, descending.
+    """
+    left = descent.left
     if isinstance(node, Anchor):
-        n_queries = len(queries.anchors)
-        ones = np.ones(n_queries, np.float32)
-        return Members(np.arange(n_queries), queries.anchors[:, node.constant], ones)
-    degrees = optimal_degrees(node, queries)
-    owners, entities = np.nonzero(degrees > queries.least)
+        left = left[before > 1]
+        ones = np.ones(len(left), np.float32)
+        return Members(left, descent.queries.anchors[left, node.constant], ones)
+    degrees = _degrees(node, descent)
+    are_new = degrees > descent.least[:, None]
+    are_new &= degrees <= before[:, None]
+    owners, entities = np.nonzero(are_new)
     held = degrees[owners, entities]
     order = np.lexsort((-held, owners))
-    return Members(owners, entities[order], held[order])
+    return Members(left[owners], entities[order], held[order])
 
 
 def _keys(node: Project, members: Members, queries: Optimization) -> np.ndarray:
@@ -96,29 +173,24 @@ def _keys(node: Project, members: Members, queries: Optimization) -> np.ndarray:
     return relations[members.owners].astype(np.int64) * n_entities + members.entities
 
 
-def _projected(node: Project, queries: Optimization, scale: np.float32 | None) -> np.ndarray:
-    """The best link from a member to each entity; links are scaled as those of a negation are."""
-    members = _followed(node.inner, queries)
-    degrees = np.zeros((len(queries.anchors), queries.rows.links.n_entities), np.float32)
+def _follow(node: Project, members: Members, queries: Optimization, scale, degrees) -> None:
+    """Raise degrees to those of the links from members."""
     keys = _keys(node, members, queries)
     order = np.argsort(keys, kind="stable")
     needed, starts = np.unique(keys[order], return_index=True)
     for first in range(0, len(needed), _CHUNK):
         rows, held = queries.rows.of(needed[first : first + _CHUNK])
-        if scale is not None:
+        if scale != 1:
             held = np.minimum(held * scale, 1)
         end = starts[first + _CHUNK] if first + _CHUNK < len(needed) else len(keys)
         part = order[starts[first] : end]
         part = part[np.argsort(part, kind="stable")]  # a query's results stay in cache
         places = np.searchsorted(needed, keys[part]) - first
         _raise(degrees, members.owners[part], members.degrees[part], places, *rows, held)
-    return degrees
 
 
-def _projected_negated(node: Project, members: Members, queries: Optimization) -> np.ndarray:
-    """The best member that is not linked to each entity; few members decide nearly all of it."""
-    n_entities = queries.rows.links.n_entities
-    degrees = np.zeros((len(queries.anchors), n_entities), np.float32)
+def _follow_negated(node: Project, members: Members, queries: Optimization, degrees) -> None:
+    """Raise degrees to those of members that are not linked; few of them decide nearly all."""
     firsts = np.searchsorted(members.owners, np.arange(len(degrees) + 1))
     done, ends, step = firsts[:-1].copy(), firsts[1:], _FIRST
     keys = _keys(node, members, queries)
@@ -127,7 +199,7 @@ def _projected_negated(node: Project, members: Members, queries: Optimization) -
         lowest = degrees[left].min(axis=1)
         left = left[members.degrees[done[left]] > lowest]
         if not len(left):
-            return degrees
+            return
         lasts = np.minimum(done[left] + step, ends[left])
         chosen = np.concatenate([np.arange(a, b) for a, b in zip(done[left], lasts, strict=True)])
         for first in range(0, len(chosen), _CHUNK):

@@ -6,12 +6,16 @@ from collections.abc import Callable
 
 import numpy as np
 
-from clqa.calibrations import calibration, tail_counts
+from clqa.calibrations import calibration
 from clqa.errors import InputError
 from clqa.graphs import Graph
 from clqa.link_degrees import LinkDegrees, with_edges
-from clqa.link_queries import link_queries
+from clqa.link_queries import link_queries, tails_of
 from clqa.predictors import Predictor, open_predictor, scores
+from clqa.ragged import Ragged, ragged
+
+# Scores that are calibrated at a time; they stay in cache while several passes go over them.
+_TILE_BYTES = 2**19
 
 
 def open_links(
@@ -47,9 +51,14 @@ def predicted_links(
     train = link_queries(graph, ("train",) if "train" in graph.triples else graph.triples)
 
     def rows(entities, relations):
-        counts = tail_counts(train, entities, relations)
-        found = degrees(scores(predictor, entities, relations), counts)
-        return np.asarray(found, np.float32)
+        offsets, tails = tails_of(train, entities, relations)
+        found = scores(predictor, entities, relations)
+        step = max(1, _TILE_BYTES // (4 * n_entities))
+        for first in range(0, len(found), step):
+            ends = offsets[first : first + step + 1]
+            known = Ragged(ends - ends[0], tails[ends[0] : ends[-1]])
+            found[first : first + step] = degrees(found[first : first + step], known)
+        return found
 
     links = LinkDegrees(n_entities, predictor.reciprocal, rows, {})
     return with_edges(links, link_queries(graph, graph.triples)) if hybrid else links
@@ -67,5 +76,5 @@ def _calibrated(settings: dict, fitted: dict) -> Callable:
                 f"{', '.join(known)}"
             )
     parameters = fitted.get(settings["kind"], {}) | asked
-    function(np.zeros((1, 2), np.float32), np.ones(1, np.int64), **parameters)  # refuses bad ones
-    return lambda found, counts: function(found, counts, **parameters)
+    function(np.zeros((1, 2), np.float32), ragged([[0]]), **parameters)  # refuses bad ones
+    return lambda found, tails: function(found, tails, **parameters)

@@ -16,9 +16,9 @@ from clqa.embeddings import MODELS, tail_scores
 from clqa.errors import InputError, damaged, placed
 from clqa.graphs import Graph
 
-# Products of as many rows as this are always of one shape, so that the scores of a row are the
-# same bits whatever rows come with it.
-_ROWS = 64
+# Rows of a product, at most, and what their number is a multiple of: BLAS has no rest to treat by
+# itself, and the scores of a row are the same bits whatever rows come with it.
+BLOCK, _TILE = 256, 64
 
 
 class Predictor(NamedTuple):
@@ -62,15 +62,18 @@ def scores(predictor: Predictor, entities: np.ndarray, relations: np.ndarray) ->
     entities, relations = np.asarray(entities), np.asarray(relations)
     found = np.empty((len(entities), len(predictor.entities)), np.float32)
     model = MODELS[predictor.model]
-    for first in range(0, len(entities), _ROWS):
-        part = slice(first, first + _ROWS)
-        heads, links = predictor.entities[entities[part]], predictor.relations[relations[part]]
-        queries = np.zeros((_ROWS, heads.shape[1]), np.float32)
-        queries[: len(heads)] = model.queries(heads, links)
-        if len(heads) == _ROWS:
+    for first in range(0, len(entities), BLOCK):
+        part = slice(first, first + BLOCK)
+        queries = model.queries(
+            predictor.entities[entities[part]], predictor.relations[relations[part]]
+        )
+        n_queries = len(queries)
+        if n_queries % _TILE == 0:
             tail_scores(model, queries, predictor.entities, out=found[part])
-        else:
-            found[part] = tail_scores(model, queries, predictor.entities)[: len(heads)]
+            continue
+        padded = np.zeros((-(-n_queries // _TILE) * _TILE, queries.shape[1]), np.float32)
+        padded[:n_queries] = queries
+        found[part] = tail_scores(model, padded, predictor.entities)[:n_queries]
     return found
 
 

@@ -10,7 +10,7 @@ from clqa.configs import Catalogue, matching, read_catalogue, read_yaml, unknown
 from clqa.errors import InputError, placed
 from clqa.formulas import Formula, atoms, parse, to_text
 from clqa.graph_entries import complete_entry, local_files
-from clqa.methods import CONTROLS, check_settings, takes_links
+from clqa.methods import CONTROLS, check_settings, needs_trees, takes_links
 from clqa.metrics import is_of_answers, is_of_tuples, metric, score_id
 from clqa.outside_entries import (
     IMPORTED,
@@ -246,7 +246,7 @@ def read_run(config: dict, files: Iterable[str], folder: str, methods: Mapping[s
             set_rule(name)
     used = {name: catalogues["models"].entries[name]["method"] for name in settings["models"]}
     linked = [
-        name for name, method in used.items() if method != IMPORTED and takes_links(methods[method])
+        name for name, method in used.items() if method != IMPORTED and needs_trees(methods[method])
     ]
     for shape in settings["shapes"]:
         with placed(catalogues["shapes"].place(shape)):

@@ -2,10 +2,8 @@
 
 import numpy as np
 
-from clqa.link_degrees import LinkDegrees
+from clqa.link_degrees import LinkDegrees, rows_at_a_time
 from clqa.ragged import Ragged
-
-_CHUNK_BYTES = 2**25
 
 
 class SparseRows:
@@ -19,7 +17,7 @@ class SparseRows:
         What the kept rows may take; then those that were made first are dropped.
     """
 
-    def __init__(self, links: LinkDegrees, most_bytes: int = 2**30):
+    def __init__(self, links: LinkDegrees, most_bytes: int = 2**29):
         self.links, self.most_bytes = links, most_bytes
         self._rows: dict[int, tuple[np.ndarray, np.ndarray]] = {}
         self._n_bytes = 0
@@ -28,7 +26,7 @@ class SparseRows:
         """The tails of rows, ascending, and their degrees."""
         found = {key: self._rows[key] for key in keys.tolist() if key in self._rows}
         missing = np.array([key for key in keys.tolist() if key not in found], np.int64)
-        step = max(1, _CHUNK_BYTES // (4 * self.links.n_entities))
+        step = rows_at_a_time(self.links.n_entities)
         for first in range(0, len(missing), step):
             found |= self._computed(missing[first : first + step])
         rows = [found[key] for key in keys.tolist()]
