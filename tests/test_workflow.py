@@ -279,6 +279,12 @@ def test_a_changed_setting_reruns_what_depends_on_it(finished, setting, reruns, 
     assert not keeps & jobs.keys()
 
 
+def test_other_intervals_are_estimated_of_averages_and_of_answer_sets(folder):
+    append(folder / "tests/toy/run.yaml", "intervals: { draws: 9 }\n")
+    wanted = {"estimate_intervals": 5, "evaluate_sets": 5, "assemble_report": 1}
+    assert planned(folder) == wanted
+
+
 PUBLISHED = """
 toy-published:
   graph: toy
