@@ -4,7 +4,7 @@ import numpy as np
 
 from clqa.kernels import kernel
 from clqa.row_counts import counts_of_cuts, cuts_of_targets, places_of_targets
-from clqa.top_candidates import fill_row
+from clqa.top_candidates import fill_row, locate
 
 
 @kernel
@@ -33,31 +33,23 @@ def rank_rows(scores, whole, rows, start, targets, excluded, groups, margin, cou
     offsets, ids, best, reaching = tops
     starts, known = excluded
     wanted_offsets, wanted_ids, found = wanted
+    is_kept = reaching.shape[1] > 0
     # Room for whole words of 8.
     places = np.zeros((scores.shape[1] + 7) // 8 * 8, np.uint8)
     kept = np.empty(scores.shape[1], np.int32)
     for query in range(start, start + rows.size):
         row = scores[rows[query - start]]
-        are_degrees = not _n_outside(row)
+        are_degrees = is_kept and locate(row, places) == 0
         if not are_degrees and _has_nan(row):
             return query
         _count_row(row, query, targets, excluded, groups, margin, counts)
-        if reaching.shape[1]:
+        if is_kept:
             own = slice(offsets[query], offsets[query + 1])
             answers = known[starts[0, query] : starts[0, query + 1]]
             fill_row(row, answers, are_degrees, places, kept, ids[own], best[own], reaching[query])
         for place in range(wanted_offsets[query], wanted_offsets[query + 1]):
             found[place] = whole[rows[query - start], wanted_ids[place]]
     return -1
-
-
-@kernel
-def _n_outside(row):
-    """Number of scores that are no degrees from 0 to 1."""
-    n = np.int32(0)
-    for place in range(row.size):
-        n = np.int32(n + (not ((row[place] >= 0) & (row[place] <= 1))))
-    return n
 
 
 @kernel

@@ -52,11 +52,12 @@ def empty_tops(answers: Ragged, n_entities: int, depth: int, dtype: np.dtype) ->
 def fill_row(row, answers, are_degrees, places, kept, ids, best, reaching):
     """Fill what is kept of a row without NaN; `answers` are ascending.
 
-    `places`, one per entity and zeros up to a whole word of 8, and `kept` are room to work in.
+    `places` are those of degrees, with zeros up to a whole word of 8; it is overwritten. `kept`,
+    one per entity, is room to work in.
     """
     reaching[:] = -1
     if are_degrees:
-        _fill_reaching(row, answers, places, reaching)
+        _fill_reaching(answers, places[: row.size], reaching)
     depth = ids.size
     if depth:
         place = len(THRESHOLDS) - 1
@@ -143,26 +144,32 @@ def _best_of(row, kept, depth):
 
 
 @kernel
-def _fill_reaching(row, answers, places, reaching):
-    """Find the place of each degree, and count the candidates with at least each threshold."""
-    locate(row, places)
+def _fill_reaching(answers, places, reaching):
+    """Count the candidates with at least each threshold."""
     # Four histograms in turn, since adding twice in a row to one place would wait for memory.
     bins = np.zeros(4 * len(THRESHOLDS), np.int32)
-    for k in range(np.uint32(row.size)):
+    for k in range(np.uint32(places.size)):
         bins[np.uint32(4 * places[k]) + (k & np.uint32(3))] += 1
     for k in range(answers.size):
         bins[4 * places[answers[k]]] -= 1
     total = np.int32(0)
     for place in range(len(THRESHOLDS) - 1, -1, -1):
-        total += bins[4 * place : 4 * place + 4].sum()
+        total += bins[4 * place] + bins[4 * place + 1]
+        total += bins[4 * place + 2] + bins[4 * place + 3]
         reaching[place] = total
 
 
 @kernel
 def locate(block, places):
-    """Write the place in `THRESHOLDS` of the highest one that each degree reaches."""
+    """Write the place in `THRESHOLDS` of the highest one that each degree reaches.
+
+    Returns the number of scores that are no degrees from 0 to 1; their places mean nothing.
+    """
     scale, nudge = block.dtype.type(100), block.dtype.type(1e-4)
+    n_outside = np.int32(0)
     for k in range(np.uint32(block.size)):
+        n_outside = np.int32(n_outside + (not ((block[k] >= 0) & (block[k] <= 1))))
         # Never too low, and too high by one at most; the quotient is the threshold as rounded.
         place = np.int32(block[k] * scale + nudge)
         places[k] = place - (block[k] < block.dtype.type(place) / scale)
+    return n_outside
