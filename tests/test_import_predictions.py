@@ -11,6 +11,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from clqa.cut_lists import open_lists
 from clqa.errors import InputError
 from clqa.formulas import parse
 from clqa.graphs import make_graph, write_graph
@@ -330,6 +331,41 @@ def test_sparse_scores_have_the_ranks_of_our_own(made, folder, form):
     path, names = form(folder, ids, rows, entities, sparse[rows, entities])
     taken(made, folder, [path], [names] if names else [], unlisted=0)
     assert ranks(made, folder, "taken", where=folder)[0] == ranks(made, folder)[0]
+
+
+def test_lists_of_shapes_keep_what_is_said_of_them(made, folder):
+    _, asked, ids, scores = made
+    start, paths, rows = 0, [], []
+    for shape, part in asked.shapes.items():
+        own = scores[start : start + len(part.query_ids)]
+        entities = np.argsort(-own, axis=1, kind="stable")[:, :2]
+        best = np.take_along_axis(own, entities, axis=1)
+        arrays = {"entities": entities, "scores": best}
+        tied = (own == best[:, -1:]).sum(axis=1)
+        np.savez(folder / f"{shape}.npz", **arrays, n_tied_at_cut=tied)
+        write_ids(folder, part.query_ids.tolist(), f"{shape}.json")
+        paths.append(f"{shape}.npz")
+        rows.append(f"{shape}.json")
+        start += len(own)
+    taken(made, folder, paths, rows, bounded=True, unlisted="bounds")
+    found, _ = read_table(folder / "taken.parquet")
+    cuts = np.sort(scores, axis=1)[:, -2:-1]
+    assert found["tied_at_cut"].to_pylist() == (scores == cuts).sum(axis=1).tolist()
+    assert found["query_id"].to_pylist() == ids
+
+
+def test_a_query_without_a_list_can_be_allowed(made, folder):
+    _, _, ids, scores = made
+    rows, entities = pairs(scores)
+    kept = rows > 0
+    rows, entities = rows[kept], entities[kept]
+    path, _ = as_table(folder, ids, rows, entities, scores[rows, entities])
+    own = {"bounded": True, "unlisted": "bounds"}
+    assert f"query {ids[0]}: missing; score it" in refused(made, folder, [path], [], **own)
+    taken(made, folder, [path], [], missing="worst", **own)
+    opened = open_lists(folder / "taken.parquet", folder / "taken.json", made[1], "worst")
+    assert opened.rows[:2].tolist() == [-1, 0]
+    assert opened.scores.listed.lengths()[:2].tolist() == [0, N]
 
 
 @pytest.mark.parametrize("is_said", [True, False])
