@@ -2,6 +2,7 @@
 
 import json
 import pickle
+import runpy
 import struct
 import subprocess
 import sys
@@ -471,6 +472,43 @@ def test_what_the_copied_script_writes_has_the_ranks_of_its_scores(made, folder,
     path = f"dumps/toy.{'npz' if best else 'npy'}"
     taken(made, folder, [path], ["dumps/toy.json"], bounded=bool(best), **own)
     assert ranks(made, folder, "taken", "worst" if best else None, folder)[0] == expected
+
+
+class Logits:
+    """A batch of scores with the steps by which PyTorch leads to numpy."""
+
+    def __init__(self, values):
+        self.values = values
+
+    def detach(self):
+        return self
+
+    float = cpu = detach
+
+    def numpy(self):
+        return self.values
+
+
+def test_the_copied_script_takes_tensors_batch_by_batch(tmp_path):
+    dump_of = runpy.run_path(ROOT / "docs" / "examples" / "write_dump.py")["Dump"]
+    scores = np.arange(12, dtype=np.float32).reshape(3, 4)
+    with dump_of(tmp_path / "new" / "s.v2") as dump:
+        dump.add([(np.int64(1), (0,)), (2, (0,))], Logits(scores[:2]))
+        dump.add([(3, (0,))], Logits(scores[2:]))
+        with pytest.raises(ValueError, match="of 1 queries"):
+            dump.add([(4, (0,))], Logits(scores[:1, :3]))
+    assert np.load(tmp_path / "new" / "s.v2.npy").tolist() == scores.tolist()
+    content = json.loads((tmp_path / "new" / "s.v2.json").read_text())
+    assert content == {"queries": [[1, [0]], [2, [0]], [3, [0]]]}
+
+
+def test_the_copied_script_says_how_many_tie_with_the_last(tmp_path):
+    dump_of = runpy.run_path(ROOT / "docs" / "examples" / "write_dump.py")["Dump"]
+    with dump_of(tmp_path / "s", best=2) as dump:
+        dump.add([(1, (0,))], np.array([[0.9, 0.5, 0.5, 0.5, 0.1]]))
+    arrays = np.load(tmp_path / "s.npz")
+    assert arrays["entities"].tolist() == [[0, 1]]
+    assert arrays["n_tied_at_cut"].tolist() == [3]
 
 
 # What is refused
