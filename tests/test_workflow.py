@@ -337,11 +337,10 @@ def test_an_exported_query_set_is_imported_audited_and_scored_alike(folder, layo
 
 def test_scores_from_files_are_ranked_and_what_does_not_fit_is_told_in_the_log(folder):
     toy = folder / "tests" / "toy"
-    append(
-        toy / "models.yaml",
+    (toy / "models.yaml").write_text(
         "mine: { imported: { scores: '{queries}.npz', array: scores, queries: '{queries}.txt',"
         " entities: names.tsv } }\n"
-        "cut: { imported: { scores: '{queries}.parquet', unlisted: bounds } }\n",
+        "cut: { imported: { scores: '{queries}.parquet', unlisted: bounds } }\n"
     )
     shards = [folder / f"results/queries/toy-test/part-{n}.parquet" for n in (1, 2)]
     ids = [name for path in shards for name in pq.read_table(path)["query_id"].to_pylist()]
