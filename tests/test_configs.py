@@ -328,7 +328,9 @@ def test_keys_of_scores_from_files_are_checked(tmp_path, entry, expected):
 def test_cut_lists_stand_for_the_models_of_two_bounds(tmp_path):
     entries = {
         "cut": {"imported": {"scores": "{shape}.npz", "unlisted": "bounds"}},
-        "whole": {"imported": {"scores": "{queries}.npy", "queries": "rows.txt"}},
+        "whole": {
+            "imported": {"scores": "{queries}.npy", "queries": "rows.txt", "entities": "a.tsv"}
+        },
     }
     yaml_file(tmp_path, yaml.safe_dump(entries), "models.yaml")
     run = run_with(
@@ -345,6 +347,7 @@ def test_cut_lists_stand_for_the_models_of_two_bounds(tmp_path):
     assert run.score_files("whole", "umls-test", shard) == {
         "scores": [str(tmp_path / "umls-test.npy")],
         "rows": [str(tmp_path / "rows.txt")],
+        "own_entities": str(tmp_path / "a.tsv"),
     }
 
 

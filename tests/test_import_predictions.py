@@ -2,6 +2,7 @@
 
 import json
 import pickle
+import runpy
 import struct
 import subprocess
 import sys
@@ -11,6 +12,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from clqa.cut_lists import open_lists
 from clqa.errors import InputError
 from clqa.formulas import parse
 from clqa.graphs import make_graph, write_graph
@@ -332,6 +334,41 @@ def test_sparse_scores_have_the_ranks_of_our_own(made, folder, form):
     assert ranks(made, folder, "taken", where=folder)[0] == ranks(made, folder)[0]
 
 
+def test_lists_of_shapes_keep_what_is_said_of_them(made, folder):
+    _, asked, ids, scores = made
+    start, paths, rows = 0, [], []
+    for shape, part in asked.shapes.items():
+        own = scores[start : start + len(part.query_ids)]
+        entities = np.argsort(-own, axis=1, kind="stable")[:, :2]
+        best = np.take_along_axis(own, entities, axis=1)
+        arrays = {"entities": entities, "scores": best}
+        tied = (own == best[:, -1:]).sum(axis=1)
+        np.savez(folder / f"{shape}.npz", **arrays, n_tied_at_cut=tied)
+        write_ids(folder, part.query_ids.tolist(), f"{shape}.json")
+        paths.append(f"{shape}.npz")
+        rows.append(f"{shape}.json")
+        start += len(own)
+    taken(made, folder, paths, rows, bounded=True, unlisted="bounds")
+    found, _ = read_table(folder / "taken.parquet")
+    cuts = np.sort(scores, axis=1)[:, -2:-1]
+    assert found["tied_at_cut"].to_pylist() == (scores == cuts).sum(axis=1).tolist()
+    assert found["query_id"].to_pylist() == ids
+
+
+def test_a_query_without_a_list_can_be_allowed(made, folder):
+    _, _, ids, scores = made
+    rows, entities = pairs(scores)
+    kept = rows > 0
+    rows, entities = rows[kept], entities[kept]
+    path, _ = as_table(folder, ids, rows, entities, scores[rows, entities])
+    own = {"bounded": True, "unlisted": "bounds"}
+    assert f"query {ids[0]}: missing; score it" in refused(made, folder, [path], [], **own)
+    taken(made, folder, [path], [], missing="worst", **own)
+    opened = open_lists(folder / "taken.parquet", folder / "taken.json", made[1], "worst")
+    assert opened.rows[:2].tolist() == [-1, 0]
+    assert opened.scores.listed.lengths()[:2].tolist() == [0, N]
+
+
 @pytest.mark.parametrize("is_said", [True, False])
 @pytest.mark.parametrize("k", [1, 2, 4])
 def test_ranks_of_cut_lists_enclose_our_own(made, folder, k, is_said):
@@ -435,6 +472,43 @@ def test_what_the_copied_script_writes_has_the_ranks_of_its_scores(made, folder,
     path = f"dumps/toy.{'npz' if best else 'npy'}"
     taken(made, folder, [path], ["dumps/toy.json"], bounded=bool(best), **own)
     assert ranks(made, folder, "taken", "worst" if best else None, folder)[0] == expected
+
+
+class Logits:
+    """A batch of scores with the steps by which PyTorch leads to numpy."""
+
+    def __init__(self, values):
+        self.values = values
+
+    def detach(self):
+        return self
+
+    float = cpu = detach
+
+    def numpy(self):
+        return self.values
+
+
+def test_the_copied_script_takes_tensors_batch_by_batch(tmp_path):
+    dump_of = runpy.run_path(ROOT / "docs" / "examples" / "write_dump.py")["Dump"]
+    scores = np.arange(12, dtype=np.float32).reshape(3, 4)
+    with dump_of(tmp_path / "new" / "s.v2") as dump:
+        dump.add([(np.int64(1), (0,)), (2, (0,))], Logits(scores[:2]))
+        dump.add([(3, (0,))], Logits(scores[2:]))
+        with pytest.raises(ValueError, match="of 1 queries"):
+            dump.add([(4, (0,))], Logits(scores[:1, :3]))
+    assert np.load(tmp_path / "new" / "s.v2.npy").tolist() == scores.tolist()
+    content = json.loads((tmp_path / "new" / "s.v2.json").read_text())
+    assert content == {"queries": [[1, [0]], [2, [0]], [3, [0]]]}
+
+
+def test_the_copied_script_says_how_many_tie_with_the_last(tmp_path):
+    dump_of = runpy.run_path(ROOT / "docs" / "examples" / "write_dump.py")["Dump"]
+    with dump_of(tmp_path / "s", best=2) as dump:
+        dump.add([(1, (0,))], np.array([[0.9, 0.5, 0.5, 0.5, 0.1]]))
+    arrays = np.load(tmp_path / "s.npz")
+    assert arrays["entities"].tolist() == [[0, 1]]
+    assert arrays["n_tied_at_cut"].tolist() == [3]
 
 
 # What is refused

@@ -337,14 +337,15 @@ def test_an_exported_query_set_is_imported_audited_and_scored_alike(folder, layo
 
 def test_scores_from_files_are_ranked_and_what_does_not_fit_is_told_in_the_log(folder):
     toy = folder / "tests" / "toy"
-    append(
-        toy / "models.yaml",
-        "mine: { imported: { scores: '{queries}.npz', array: scores, queries: '{queries}.txt' } }\n"
-        "cut: { imported: { scores: '{queries}.parquet', unlisted: bounds } }\n",
+    (toy / "models.yaml").write_text(
+        "mine: { imported: { scores: '{queries}.npz', array: scores, queries: '{queries}.txt',"
+        " entities: names.tsv } }\n"
+        "cut: { imported: { scores: '{queries}.parquet', unlisted: bounds } }\n"
     )
     shards = [folder / f"results/queries/toy-test/part-{n}.parquet" for n in (1, 2)]
     ids = [name for path in shards for name in pq.read_table(path)["query_id"].to_pylist()]
     (toy / "toy-test.txt").write_text("\n".join(ids))
+    shutil.copy(folder / "results/graphs/toy/entities.tsv", toy / "names.tsv")
     scores = np.tile(np.arange(36.0), (len(ids), 1))
     lists = {"query_id": ids, "entity": [35] * len(ids), "score": [35.0] * len(ids)}
     pq.write_table(pa.table(lists), toy / "toy-test.parquet")

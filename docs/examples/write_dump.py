@@ -67,7 +67,7 @@ class Dump:
             columns = zip(*self.lists, strict=True)
             arrays = {name: np.array(one) for name, one in zip(names, columns, strict=True)}
             np.savez(self._file(".npz"), **arrays)
-        self._file(".json").write_text(json.dumps({"queries": self.queries}))
+        self._file(".json").write_text(json.dumps({"queries": self.queries}, default=int))
 
     def _file(self, suffix):
         return self.path.with_name(self.path.name + suffix)

@@ -41,6 +41,10 @@ class _Cuts(NamedTuple):
     unseen_ties : (n,) int64
         T; -1 where it is not known.
     n_unlisted : (n,) int64
+    places : (n_listed + n,) int64
+        Of the score of each listed entity, and of each cut, among all scores, higher for higher.
+    order : (n_listed,) int64
+        The listed entities list by list, ascending by score.
     """
 
     lists: Lists
@@ -50,6 +54,8 @@ class _Cuts(NamedTuple):
     is_at_cut: np.ndarray
     unseen_ties: np.ndarray
     n_unlisted: np.ndarray
+    places: np.ndarray
+    order: np.ndarray
 
 
 def _cuts(lists: Lists, n_entities: int) -> _Cuts:
@@ -60,7 +66,9 @@ def _cuts(lists: Lists, n_entities: int) -> _Cuts:
     seen = np.bincount(rows[is_at_cut], minlength=n)
     unseen = np.where(lists.tied == UNKNOWN, UNKNOWN, lists.tied - seen)
     n_unlisted = n_entities - lists.listed.lengths()
-    return _Cuts(lists, n_entities, rows, scores, is_at_cut, unseen, n_unlisted)
+    values, places = np.unique(np.concatenate([lists.scores, scores]), return_inverse=True)
+    order = np.argsort(rows * np.int64(len(values)) + places[: len(rows)], kind="stable")
+    return _Cuts(lists, n_entities, rows, scores, is_at_cut, unseen, n_unlisted, places, order)
 
 
 def bounded_ranking(
@@ -181,15 +189,14 @@ def _compared(
     cuts: _Cuts, competes: np.ndarray, owner: np.ndarray, place: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
     """Listed competitors above and level with each target; one not listed is taken for the cut."""
-    values, codes = np.unique(cuts.lists.scores, return_inverse=True)
-    n_codes = len(values) + 1
-    keys = np.sort(cuts.rows[competes] * np.int64(n_codes) + codes[competes])
-    at_cut = np.searchsorted(values, cuts.scores)
-    code = np.where(place >= 0, np.append(codes, 0)[place], at_cut[owner])
-    own = owner * np.int64(n_codes) + code
-    reaching = np.searchsorted(keys, own, "left")
-    beyond = np.searchsorted(keys, own, "right")
-    end = np.searchsorted(keys, (owner + 1) * np.int64(n_codes), "left")
+    n_listed, n_places = len(cuts.rows), int(cuts.places.max(initial=0)) + 1
+    kept = cuts.order[competes[cuts.order]]
+    keys = cuts.rows[kept] * np.int64(n_places) + cuts.places[kept]
+    own = owner * np.int64(n_places)
+    reached = own + cuts.places[np.where(place >= 0, place, n_listed + owner)]
+    reaching = np.searchsorted(keys, reached, "left")
+    beyond = np.searchsorted(keys, reached, "right")
+    end = np.searchsorted(keys, own + n_places, "left")
     return end - beyond, beyond - reaching
 
 

@@ -77,8 +77,11 @@ def expand_bounds(models: Catalogue, names: Sequence[str]) -> list[str]:
 
 def outside_files(
     entry: dict, folder: str, queries: str, shapes: Sequence[str]
-) -> dict[str, list[str]]:
-    """Where the files are that score some shapes of a query set, by their keys."""
+) -> dict[str, list[str] | str]:
+    """Where the files are that score some shapes of a query set, by their keys.
+
+    Those of `scores` and of `rows` are lists.
+    """
     own = entry[IMPORTED]
     patterns = {"scores": own["scores"]}
     if "queries" in own or Path(own["scores"]).suffix not in TABLES:
@@ -90,5 +93,5 @@ def outside_files(
         files[key] = [str(Path(folder) / path) for path in dict.fromkeys(found)]
     for key in ("entities", "relations"):
         if key in own:
-            files[f"own_{key}"] = [str(Path(folder) / own[key])]
+            files[f"own_{key}"] = str(Path(folder) / own[key])
     return files

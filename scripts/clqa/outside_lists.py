@@ -57,18 +57,20 @@ def read_lists(paths: Sequence[str | os.PathLike], shard: Shard) -> tuple[Lists,
     rows, counts, labels = shard.rows, shard.counts, shard.labels
     if rows is not None and len(paths) != len(rows):
         raise InputError(f"{paths[0]}: {len(paths)} files of scores for {len(rows)} of queries")
-    names, found, start = [], [], 0
+    names, found, said = [], [], []
     for place, path in enumerate(paths):
-        own = None if rows is None else rows[place]
+        own, more = None if rows is None else rows[place], {}
         if Path(path).suffix == ".npz":
             pairs, own, more = _from_arrays(path, own)
-            counts = {**more, **counts} if len(paths) == 1 else counts
         else:
             pairs, own = _from_table(path, own)
         ids = _own_ids(pairs.entities, shard.numbering, labels, path)
-        found.append((pairs.rows + start, ids, pairs.scores))
+        found.append((pairs.rows + len(names), ids, pairs.scores))
+        said.append(more)
         names += own
-        start += len(own)
+    for name in COUNTS:
+        if name not in counts and all(name in more for more in said):
+            counts = {**counts, name: [value for more in said for value in more[name]]}
     refuse_repeated(paths[0], names)
     numbers, ids, scores = (np.concatenate(part) for part in zip(*found, strict=True))
     order = np.lexsort((ids, numbers))

@@ -12,6 +12,7 @@ import numpy as np
 from clqa.array_files import read_member
 from clqa.errors import InputError
 from clqa.outside_queries import Key, refuse_repeated
+from clqa.predictions import release
 from clqa.tensor_files import SUFFIXES, read_tensors
 
 _SAFE_TYPES = {"F16": "<f2", "F32": "<f4", "F64": "<f8"}
@@ -94,6 +95,7 @@ def blocks(
         for start, part in zip(starts[:-1], matrices.parts, strict=True):
             inside = (wanted >= start) & (wanted < start + len(part))
             block[inside] = part[wanted[inside] - start]
+            release(part)
         _refuse_nan(matrices, wanted, block)
         yield block if columns is None else block[..., columns]
 

@@ -99,7 +99,8 @@ def _of_best(rule: SetRule, own: Judged, depth: int) -> Outcome:
     lengths = own.tops.lengths()
     n_short = np.count_nonzero((lengths < m) & (lengths < own.tops.candidates))
     if n_short:
-        return _unknown(own, f"{n_short} lists are cut before their best {m}; raise `depth`")
+        what = f"{n_short} lists are cut before their best {m}; raise `depth`"
+        return _unknown(own, f"{what}, or hand in longer ones")
     best = listed_best_sets(own.tops, m)
     found = oracle_counts if rule.kind == "ceiling" else set_counts
     counts = found(best, own.truth)

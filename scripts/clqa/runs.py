@@ -96,7 +96,7 @@ class Run(NamedTuple):
         names = (name for name in imported if "bound" not in self.models[name])
         return [name for name in names if are_bounded(self.models[name]) == bounded]
 
-    def score_files(self, model: str, queries: str, shard: str) -> dict[str, list[str]]:
+    def score_files(self, model: str, queries: str, shard: str) -> dict[str, list[str] | str]:
         """The user's own files of such a model for a shard, by their keys."""
         folder, shapes = self.folders_of_models[model], self.shards[queries][shard]
         return outside_files(self.models[model], folder, queries, shapes)
