@@ -529,6 +529,8 @@ def test_a_pattern_that_fits_no_shape_is_refused():
 def test_models_over_links_ask_for_trees_of_sets():
     settings = {**copy.deepcopy(DEFAULT), "shapes": ["1p", "2m"], "models": ["constant"]}
     assert read_run(settings, [], ROOT / "config", METHODS).settings["shapes"] == ["1p", "2m"]
+    settings["models"] = ["constant", "fit"]
+    assert read_run(settings, [], ROOT / "config", METHODS).settings["models"][1] == "fit"
     settings["models"] = ["constant", "qto"]
     words = r"shapes\.yaml: 2m: .* is no tree of sets .* as the model qto needs"
     with pytest.raises(InputError, match=words):

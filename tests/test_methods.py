@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from clqa.errors import InputError
-from clqa.methods import check_settings, takes_links
+from clqa.methods import check_settings, needs_trees, takes_links
 
 MODELS = Path(__file__).parents[1] / "scripts" / "models"
 LINKED = {"predictor": "complex", "calibration": {"kind": "sigmoid"}}
@@ -42,9 +42,15 @@ def test_a_method_without_scores_is_refused(tmp_path):
 def test_settings_that_fit_are_taken():
     check_settings(MODELS / "random.py", {"seed": 3})
     check_settings(MODELS / "traversal.py", {"inference_graph": "train"})
-    check_settings(MODELS / "qto.py", {**LINKED, "hybrid": True, "least": 0.5})
+    check_settings(MODELS / "qto.py", {**LINKED, "hybrid": True, "exact": 5})
 
 
 def test_a_method_says_whether_it_answers_over_links():
     assert takes_links(MODELS / "fuzzy.py")
     assert not takes_links(MODELS / "random.py")
+
+
+def test_of_methods_over_links_all_but_fit_need_trees_of_sets():
+    methods = {path.stem: needs_trees(path) for path in MODELS.glob("[!_]*.py")}
+    assert {name for name, needs in methods.items() if needs} == {"fuzzy", "qto", "cqd_beam"}
+    assert takes_links(MODELS / "fit.py")

@@ -11,7 +11,7 @@ from clqa.errors import InputError
 from clqa.formulas import parse
 from clqa.graphs import make_graph
 from clqa.link_degrees import weighted_links
-from clqa.models import QueryBatch
+from clqa.models import QueryBatch, degrees
 from clqa.plans import plan
 from clqa.predicted_links import open_links, predicted_links
 from clqa.predictors import make_predictor, scores, write_predictor
@@ -23,8 +23,12 @@ METHODS = {
         for name in ("goedel", "product", "lukasiewicz", "viterbi")
         for negation in ("standard", "residuated")
     ],
-    "qto": [{"negation_scale": 1.0}, {"negation_scale": 6.0}],
+    "qto": [{"negation_scale": 1.0}, {"negation_scale": 6.0}, {"exact": 2}],
     "cqd_beam": [{"algebra": name, "beam": N_ENTITIES} for name in ("product", "goedel")],
+    "fit": [
+        {"algebra": name, "beam": N_ENTITIES, "enumerated": N_ENTITIES}
+        for name in ("product", "goedel")
+    ],
 }
 SHAPES = [
     "r1(s1,f)",
@@ -86,6 +90,31 @@ def test_over_exact_links_every_method_scores_answers_1_and_all_else_0(method, s
     answers = answer_sets(shape, graph_view(graph, tuple(graph.triples)), anchors, relations)
     wanted = np.zeros((20, N_ENTITIES))
     wanted[np.repeat(np.arange(20), answers.lengths()), answers.values] = 1
+    assert found.dtype == np.float32
+    assert found.tolist() == wanted.tolist()
+    assert 0 < wanted.sum() < wanted.size
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "r1(s1,e1)&r2(e1,f)&r3(e1,f)",
+        "r1(s1,e1)&r2(e1,f)&!r3(f,e1)",
+        "r1(s1,e1)&r2(e1,e2)&r3(e2,f)&r1(f,e1)",
+        "r1(s1,f1)&r2(f1,f2)&r3(f2,s2)",
+        "r1(s1,f1)&(r2(f1,e1)|r3(f1,e1))&r4(e1,f2)&r5(f2,f1)",
+    ],
+)
+def test_over_exact_links_fit_scores_what_a_variable_is_in_some_answer_1(text):
+    graph, formula, drawn = random_graph(), parse(text), np.random.default_rng(3)
+    shape = plan(formula)
+    anchors = drawn.integers(0, N_ENTITIES, (20, shape.n_constants)).astype(np.int32)
+    relations = drawn.integers(0, N_RELATIONS, (20, shape.n_relations)).astype(np.int32)
+    batch = QueryBatch(shape, np.arange(20).astype(str), anchors, relations, None, formula)
+    module = importlib.import_module("models.fit")
+    found = module.scores(graph, batch, exact_links(graph), beam=7, enumerated=7)
+    answers = answer_sets(shape, graph_view(graph, tuple(graph.triples)), anchors, relations)
+    wanted = degrees(batch, answers, N_ENTITIES)
     assert found.dtype == np.float32
     assert found.tolist() == wanted.tolist()
     assert 0 < wanted.sum() < wanted.size
