@@ -19,7 +19,7 @@ from clqa.answers import (
     split_answers,
 )
 from clqa.errors import InputError
-from clqa.formulas import And, Atom, Not, Or, joined, parse, symbols
+from clqa.formulas import And, Atom, Not, Or, free_variables, joined, parse, symbols
 from clqa.graphs import FULL, OBSERVED
 from clqa.join_plans import JoinPlan, join_plan
 from clqa.markings import positive_atoms
@@ -54,10 +54,6 @@ OTHERS = [
     "r1(s1,f1)&r2(f1,f2)&r3(f2,f3)&!(r4(s2,f3)&r5(f1,f3))",
     "r1(f,e1)&r2(e1,e2)&r3(e2,f)&!r4(s1,e1)",
 ]
-
-
-def free_variables(formula):
-    return sorted(symbols(formula, "f"))
 
 
 def tuples(formula, entities):

@@ -15,7 +15,7 @@ from clqa.adjacencies import split_view
 from clqa.audits import Ground, audit_shape
 from clqa.averages import mean
 from clqa.filters import FILTERS
-from clqa.formulas import parse, symbols
+from clqa.formulas import free_variables, parse, symbols
 from clqa.graphs import write_graph
 from clqa.metrics import METRICS, defined_scores, score_id
 from clqa.models import QueryBatch
@@ -34,7 +34,7 @@ from clqa.scopes import scope_of
 from clqa.score_tables import Scores, read_plain_scores
 from clqa.tables import read_table
 from clqa.top_tables import TOPS
-from clqa.tuples import free_variables, ragged_tuples
+from clqa.tuples import ragged_tuples
 from clqa.wide_tables import by_structure, headline
 from evaluate_sets import evaluate_sets
 from predict_answers import predict_answers

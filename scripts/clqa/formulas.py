@@ -239,6 +239,11 @@ def symbols(formula: Formula, kind: str) -> list[str]:
     return list(found)
 
 
+def free_variables(formula: Formula) -> tuple[str, ...]:
+    """The free variables by their numbers: the order of the columns of an answer."""
+    return tuple(sorted(symbols(formula, "f"), key=lambda name: (int(name[1:] or 0), name)))
+
+
 def variables(formula: Formula) -> Counter:
     """How often each existential or free variable occurs."""
     terms = (term for atom in atoms(formula) for term in (atom.head, atom.tail))

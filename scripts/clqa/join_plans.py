@@ -13,7 +13,17 @@ from typing import NamedTuple
 import numpy as np
 
 from clqa.errors import InputError
-from clqa.formulas import And, Atom, Formula, Not, Or, negation_normal, symbols, to_text
+from clqa.formulas import (
+    And,
+    Atom,
+    Formula,
+    Not,
+    Or,
+    free_variables,
+    negation_normal,
+    symbols,
+    to_text,
+)
 
 # Columns of an atom: terms (variables are numbered, free ones first; the constant in column c is
 # -1 - c), the column of its relation, whether it is negated, and its number among the positive
@@ -64,7 +74,7 @@ def join_plan(formula: Formula) -> JoinPlan:
         If a variable occurs only under negation, an alternative lacks a free variable or falls
         apart, a constant stands in two atoms, or there is anything else that is no such formula.
     """
-    free = sorted(symbols(formula, "f"), key=lambda name: int(name[1:] or 0))
+    free = free_variables(formula)
     if not free:
         raise _unfit(formula, None, "has no free variable")
     numbers = itertools.count()
@@ -155,7 +165,7 @@ def _check_constants(formula: Formula, literals) -> None:
                 raise _unfit(formula, name, f"the constant {name} is used twice", which=1)
 
 
-def _check_conjunction(formula: Formula, conjunction, free: list[str]) -> None:
+def _check_conjunction(formula: Formula, conjunction, free: tuple[str, ...]) -> None:
     if len(conjunction) > _MOST_ATOMS:
         raise _unfit(formula, None, f"has more than {_MOST_ATOMS} atoms")
     positive = {name for x in conjunction if not x.negated for name in _variables(x.atom)}
