@@ -219,15 +219,15 @@ def test_every_abstract_graph_has_a_plan():
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("r1(s1,f1)&!r2(f1,f2)", "column 18: f2 occurs only under negation"),
+        ("r1(s1,f1)&!r2(f1,f2)", "&!r2(f1,^f2)', column 18: f2 occurs only under negation"),
         ("r1(s1,f1)&r2(s2,f2)", "column 17: nothing links f2 to f1"),
-        ("r1(s1,f1)&r2(s1,f2)&r3(f1,f2)", "column 14: the constant s1 is used twice"),
-        ("r1(s1,s2)&r2(f1,f2)&r3(s3,f1)", "column 1: an atom says nothing of a variable"),
+        ("r1(s1,f1)&r2(s1,f2)&r3(f1,f2)", "formula 'r1(s1,f1)&r2(^s1,f2)&r3(f1,f2)', column 14: the constant s1 is used twice"),
+        ("r1(s1,s2)&r2(f1,f2)&r3(s3,f1)", "column 1: an atom of constants alone"),
         ("r1(s1,f1)&r2(f1,f2)&r3(f1,f1)", "column 21: a loop from f1 to itself"),
         ("r1(s1,f1)&r2(f1,f2)|r3(s2,f1)", "column 17: an alternative says nothing of f2"),
         ("r1(s1,f1)&r2(f1,f2)&!(r3(f1,e1)&r4(e1,f2))", "negates an existential variable"),
         ("r1(s1,e1)&r2(e1,e2)", "has no free variable"),
-        ("r1(7,f1)&r2(f1,f2)", "grounded id 7"),
+        ("r1(7,f1)&r2(f1,f2)", "column 1: a grounded id, 7"),
     ],
 )
 def test_what_cannot_be_planned_is_refused_at_its_place(text, words):
