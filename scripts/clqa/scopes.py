@@ -177,11 +177,12 @@ def counts(
 def totals(scope: Scope) -> tuple[int, int]:
     """Numbers of queries and of hard answers of all shapes."""
     model = next(iter(scope.models))
-    sizes = {
-        row.shape: (row.n_queries, row.n_answers)
-        for row in scope.numbers.values()
-        if row.model == model and row.shape and not row.stratum
-    }
+    sizes: dict[str, tuple[int, int]] = {}
+    for row in scope.numbers.values():
+        if row.model == model and row.shape and not row.stratum:
+            # Metrics for other numbers of free variables have no queries of the shape.
+            size = (row.n_queries, row.n_answers)
+            sizes[row.shape] = max(size, sizes.get(row.shape, size))
     return tuple(sum(size[place] for size in sizes.values()) for place in (0, 1))
 
 
