@@ -111,4 +111,6 @@ def test_published_answers_of_tuples_are_audited(made, tmp_path, k):
     assert (audit["clean"], audit["differing"]) == (True, 0)
     table, _ = read_table(tmp_path / "published.parquet")
     tuples = sum(map(len, table["hard"].to_pylist())) / k
-    assert tuples == sum(one["sizes"]["hard"]["total"] for one in audit["shapes"].values())
+    assert tuples == sum(
+        sum(one["reductions"]["links"].values()) for one in audit["shapes"].values()
+    )

@@ -54,7 +54,7 @@ _SIGNS = {2: "&", 3: "|", 4: "!", 5: "->"}
 _TERM = re.compile(r"(s\d+|e\d*|f\d*|\d+)")
 _RELATION = re.compile(r"(r\d+|\d+)")
 _DEEPEST = 50
-_WINDOW = 60
+_WINDOW = 40
 
 
 def parse(text: str) -> Formula:
