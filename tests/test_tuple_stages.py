@@ -392,7 +392,8 @@ def test_the_page_has_groups_in_place_of_many_shapes(rows, monkeypatch):
 
 def test_totals_count_the_queries_of_all_shapes(rows, made):
     tables = [read_answers(made[name] / "answers.parquet") for name in ("single", "pairs")]
-    shapes = [answers for table in tables for answers in table.shapes.values()]
+    # A group has the name of the shape `chain`, whose rows the tables cannot tell from its own.
+    shapes = [one for table in tables for name, one in table.shapes.items() if name != "chain"]
     n_queries = sum(int((answers.hard.lengths() > 0).sum()) for answers in shapes)
     n_answers = sum(len(answers.hard.values) for answers in shapes)
     assert scopes.totals(scope_of_rows(*rows)) == (n_queries, n_answers)
