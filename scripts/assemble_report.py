@@ -15,7 +15,7 @@ from clqa.manifests import manifest, versions
 from clqa.pages import page, section, write_page
 from clqa.reference_tables import comparisons, reference_table
 from clqa.reports import metric_rows, write_rows
-from clqa.scopes import is_share, scope_of
+from clqa.scopes import has_many_shapes, is_share, scope_of
 from clqa.score_tables import Origin, read_scores, score_columns
 from clqa.seeds import with_means
 from clqa.set_reports import band_table, read_set_rows, set_protocols, set_table, set_view
@@ -99,7 +99,8 @@ def assemble_report(
         sizes = answer_sizes(_shards(paths_to_answers, scope.queries), scope.shapes)
         seen = audit_view(audits[scope.queries], list(scope.shapes), entry.get("sampling"))
         published = comparisons(scope, entry, path_to_references)
-        pairs = comparison_view(compared[scope.queries], list(scope.shapes), is_share(scope.metric))
+        shown = () if has_many_shapes(scope) else list(scope.shapes)
+        pairs = comparison_view(compared[scope.queries], shown, is_share(scope.metric))
         sets = set_view(answer_sets, scope.queries, run["models"], run["truths"][0])
         about = (sizes, seen, published, pairs, sets)
         sections.append(section(scope, entry, run["metrics"], *about))

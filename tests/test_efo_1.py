@@ -338,7 +338,7 @@ def test_a_list_of_types_is_printed_as_shapes(listed, capsys):
     assert list_shapes.main([str(listed)]) == 0
     captured = capsys.readouterr()
     assert captured.out == ('type0000: "r1(s1,f)&!r2(s2,f)"\ntype0001: "r1(s1,f1)&r2(f1,f2)"\n')
-    assert "left out type0002: formula 'r1(s1,f1)&!r2(f1,f2)', column 18: f2" in captured.err
+    assert "left out type0002: formula 'r1(s1,f1)&!r2(f1,^f2)', column 18: f2" in captured.err
     listed.write_text("a,b\n")
     assert list_shapes.main([str(listed)]) == 1
     assert "expected the columns formula_id" in capsys.readouterr().err

@@ -49,9 +49,10 @@ def refusal(small, files, shapes=("1p",), **options):
     return str(caught.value)
 
 
-def published(small, shape):
+def published(small, shape, arity=1):
     sets = read_published(small / "published.parquet")[shape]
-    return {name: [sorted(map(int, rows.row(0)))] for name, rows in sets.items()}
+    answer = int if arity == 1 else tuple
+    return {name: [sorted(map(answer, rows.row(0).tolist()))] for name, rows in sets.items()}
 
 
 def test_a_file_becomes_tables(small):
@@ -134,16 +135,35 @@ PAIRS = "(r1(s1,f1))&(r2(f1,f2))"
 CYCLE = "r1(s1,e1)&r2(e1,f)&r3(e1,f)"
 
 
-def test_formulas_with_several_free_variables_are_left_out_one_by_one(small):
-    query = [{"s1": 0, "r1": 0, "r2": 2}, {"f1_f2": [[3, 4]]}, {"f1_f2": [[5, 2]]}]
-    words = "has 2 free variables instead of one; it cannot be planned as set operators"
-    files = write(small, type0000=ONE, type0001={PAIRS: [query]})
-    shapes = {"1p": "r1(s1,f)", "other": PAIRS}
-    found = refusal(small, files, shapes)
-    assert found.startswith("test_type0001_EFOX_qaa.json, other: formula '")
-    assert words in found
-    read(small, files, {"other": PAIRS}, on_bad_shape="skip")
-    assert words in json.loads((small / "report.json").read_text())["other"]["skipped"]
+def test_pairs_become_tables(small):
+    # 0 likes 3, who knows 4, and by the test triples 5, who knows 2.
+    query = [{"s1": 0, "r1": 0, "r2": 2}, {"f1_f2": [[3, 4]]}, {"f2_f1": [[2, 5]]}]
+    rows = read(small, write(small, type0001={PAIRS: [query]}), {"chain": PAIRS})["chain"]
+    assert (rows.anchors.tolist(), rows.relations.tolist()) == ([[0]], [[0, 2]])
+    assert published(small, "chain", 2) == {"easy": [[(3, 4)]], "hard": [[(5, 2)]]}
+
+
+def test_a_pair_that_is_there_twice_counts_once(small, caplog):
+    pairs = [[5, 2], [5, 2]]
+    query = [{"s1": 0, "r1": 0, "r2": 2}, {"f1_f2": [[3, 4]]}, {"f1_f2": pairs}]
+    read(small, write(small, type0001={PAIRS: [query]}), {"chain": PAIRS})
+    assert published(small, "chain", 2)["hard"] == [[(5, 2)]]
+    assert "test_type0001_EFOX_qaa.json, chain: 1 repeated answers count once" in caplog.text
+
+
+@pytest.mark.parametrize(
+    ("sets", "words"),
+    [
+        ([{"f1_f2": [[3, 4]]}, {"f1_f2": [[3, 4]]}], "the answer [3, 4] is both hard and easy"),
+        ([{"f1_f2": [[3, 4]]}, {"f1_f2": [[5, 6]]}], "answer 6: ids are 0 to 5"),
+        ([{"f1_f2": [[3, 4]]}, {"f1_f2": [[5]]}], "hard answers must be ids for f1, f2"),
+        ([{"f1_f2": [[3, 4]]}, {"f1": [[5, 2]]}], "an object of hard answers under 'f1_f2'"),
+        ([{"f1_f2": [[5, 2]]}, {"f1_f2": [[3, 4]]}], "the two sets are swapped"),
+    ],
+)
+def test_bad_pairs_are_named(small, sets, words):
+    query = [{"s1": 0, "r1": 0, "r2": 2}, *sets]
+    assert words in refusal(small, write(small, type0001={PAIRS: [query]}), {"chain": PAIRS})
 
 
 def test_a_formula_without_a_plan_is_left_out_and_the_others_go_on(small):
@@ -165,7 +185,8 @@ def test_parallel_atoms_are_read(small):
 
 def test_pairs_are_read_in_the_order_of_the_variables():
     assert _tuples({"f1_f2": [[3, 4], [5, 2]]}, ["f1", "f2"], "", "easy") == [(3, 4), (5, 2)]
-    for wrong in ({"f2_f1": [[3, 4]]}, {"f1_f2": [[3]]}, {"f1_f2": [3]}, {"f1_f2": [[3, "4"]]}):
+    assert _tuples({"f2_f1": [[4, 3]]}, ["f1", "f2"], "", "easy") == [(3, 4)]
+    for wrong in ({"f2": [[3, 4]]}, {"f1_f2": [[3]]}, {"f1_f2": [3]}, {"f1_f2": [[3, "4"]]}):
         with pytest.raises(InputError):
             _tuples(wrong, ["f1", "f2"], "place", "easy")
 

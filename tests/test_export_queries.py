@@ -192,9 +192,9 @@ def test_efok_json_has_the_files_of_its_loaders(sampled):
     out = exported(sampled, "efok-json")
     types = (out / "types.csv").read_text().splitlines()
     assert types[:3] == [
-        ",formula_id,formula,f_num,e_num,c_num,shape",
-        '0,type0000,"r1(s1,f1)",1,0,1,1p',
-        '1,type0001,"(r1(s1,e1))&(r2(e1,f1))",1,1,1,2p',
+        ",formula_id,formula,f_num,e_num,c_num,edge_num,cyclic,multi,shape",
+        '0,type0000,"r1(s1,f1)",1,0,1,1,False,False,1p',
+        '1,type0001,"(r1(s1,e1))&(r2(e1,f1))",1,1,1,1,False,False,2p',
     ]
     (text, queries), *others = json.loads((out / "test_type0008_EFOX_qaa.json").read_text()).items()
     assert (text, others) == ("((r1(s1,e1))|(r2(s2,e1)))&(r3(e1,f1))", [])

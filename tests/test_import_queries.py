@@ -335,7 +335,7 @@ def test_json_lines_may_have_labels_in_place_of_ids(small):
         ({"relations": ["entity 0"]}, "own.jsonl:2: relations: no relation has the label"),
         ({"easy": ["\ud800"]}, r"own.jsonl:2: easy: no entity has the label '\ud800'"),
         ({"easy": [["entity 0"]]}, "own.jsonl:2: easy: no entity has the label ['entity 0']"),
-        ({"formula": "r1(s1;f)"}, "own.jsonl:2: formula 'r1(s1;f)', column 6"),
+        ({"formula": "r1(s1;f)"}, "own.jsonl:2: formula 'r1(s1^;f)', column 6"),
     ],
 )
 def test_a_label_that_nothing_has_is_named(small, others, expected):

@@ -8,14 +8,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from clqa.canonical_forms import canonical
-from clqa.formulas import parse, symbols
+from clqa.formulas import free_variables, parse, symbols
 from clqa.graphs import FULL, OBSERVED
 from clqa.judgements import REASONS
 from clqa.plans import plan
 from clqa.query_sets import query_ids
 from clqa.walks import DRAWS
 from strategies import edges, values_of
-from test_joins import OTHERS, REAL_EFO1, free_variables, true_costs
+from test_joins import OTHERS, REAL_EFO1, true_costs
 from test_sampling import random_graph, sampled
 
 PARALLEL = REAL_EFO1["2m"]

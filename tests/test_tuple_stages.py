@@ -5,17 +5,18 @@ The answers are those of a search over all assignments, so that no engine is nee
 
 import itertools
 import json
+from xml.etree import ElementTree
 
 import numpy as np
 import pyarrow.compute as pc
 import pytest
 
-from clqa import pages
+from clqa import pages, scopes
 from clqa.adjacencies import split_view
 from clqa.audits import Ground, audit_shape
 from clqa.averages import mean
 from clqa.filters import FILTERS
-from clqa.formulas import parse, symbols
+from clqa.formulas import free_variables, parse, symbols
 from clqa.graphs import write_graph
 from clqa.metrics import METRICS, defined_scores, score_id
 from clqa.models import QueryBatch
@@ -30,11 +31,12 @@ from clqa.query_sets import (
 )
 from clqa.query_sets import write_answers as write
 from clqa.reports import metric_rows
-from clqa.scopes import scope_of
+from clqa.scopes import page_columns, scope_of
 from clqa.score_tables import Scores, read_plain_scores
+from clqa.structure_grids import structure_grid
 from clqa.tables import read_table
 from clqa.top_tables import TOPS
-from clqa.tuples import free_variables, ragged_tuples
+from clqa.tuples import ragged_tuples
 from clqa.wide_tables import by_structure, headline
 from evaluate_sets import evaluate_sets
 from predict_answers import predict_answers
@@ -365,6 +367,54 @@ def test_figures_draw_the_shapes_that_a_metric_is_for(rows, monkeypatch):
         shapes, (drawn,) = score_figure(scope._replace(metric=metric))
         assert shapes == wanted
         assert len(drawn.dots) == len(drawn.intervals) == len(wanted)
+
+
+def test_the_page_has_groups_in_place_of_many_shapes(rows, monkeypatch):
+    scope = scope_of_rows(*rows)
+    assert [c.name for c in page_columns(scope)] == [c.name for c in headline(scope).columns]
+    monkeypatch.setattr(scopes, "MANY_SHAPES", 2)
+    names = {column.name: column.band for column in page_columns(scope)}
+    assert names == {
+        **dict.fromkeys(("EPFO", "chain", "conjunctive"), "operators"),
+        **{"f=2": "free variables", "c=1": "constants", "e=0": "existentials"},
+        "graph=SDAG": "graph",
+    }
+    table = headline(scope, columns=page_columns(scope))
+    means = {cell.value for cell in table.lines[0].cells}
+    assert means == {headline(scope).lines[0].cells[-1].value}
+    assert [column.name for column in page_columns(scope, "mrr")][-4:] == [
+        *("f=1", "c=1", "e=0", "graph=SDAG")
+    ]
+    assert scopes.leading_metrics(scope, ["mrr", "hits@3", "joint_mrr", "multiply_mrr"]) == [
+        *("mrr", "joint_mrr")
+    ]
+
+
+def test_totals_count_the_queries_of_all_shapes(rows, made):
+    tables = [read_answers(made[name] / "answers.parquet") for name in ("single", "pairs")]
+    # A group has the name of the shape `chain`, whose rows the tables cannot tell from its own.
+    shapes = [one for table in tables for name, one in table.shapes.items() if name != "chain"]
+    n_queries = sum(int((answers.hard.lengths() > 0).sum()) for answers in shapes)
+    n_answers = sum(len(answers.hard.values) for answers in shapes)
+    assert scopes.totals(scope_of_rows(*rows)) == (n_queries, n_answers)
+
+
+def test_grids_tell_their_numbers_to_those_who_do_not_see_them(rows):
+    scope = scope_of_rows(*rows)
+    element = ElementTree.fromstring(structure_grid(scope, "random", ["mrr", "multiply_mrr"]))
+    about = element.get("aria-label")
+    for metric, title in (("mrr", "1 free variable"), ("multiply_mrr", "2 free variables")):
+        cell = headline(scope, metric).lines[0].cells[-1]
+        columns = scopes.cell_columns(scope, metric)
+        ((n_queries, _),) = scopes.counts(scope, columns, metric)
+        name = f"{scopes.metric_name(metric)} × 100"
+        assert f"{title}, SDAG: {name}: c=1 e=0 {cell.text} (n = {n_queries})" in about
+        assert f"{title}, cyclic: {name}: no shapes" in about
+
+
+def test_plain_trees_have_no_grid(rows):
+    scope = scope_of_rows(*rows)._replace(shapes={"1p": parse("r1(s1,f)")}, metric="mrr")
+    assert structure_grid(scope, "random", ["mrr"]) == ""
 
 
 def test_joint_metrics_have_no_value_under_ties_without_an_order(rows):

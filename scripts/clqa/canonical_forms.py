@@ -16,6 +16,7 @@ from clqa.formulas import (
     Not,
     Or,
     atoms,
+    free_variables,
     renamed,
     symbols,
     to_text,
@@ -77,7 +78,7 @@ def _fresh_names(formula: Formula) -> dict[str, str]:
 
 def _free_names(formula: Formula) -> dict[str, str]:
     """Names of the free variables: their order, in which answers are written, is kept."""
-    free = sorted(symbols(formula, "f"), key=lambda name: int(name[1:] or 0))
+    free = free_variables(formula)
     if len(free) == 1:
         return {free[0]: "f"}
     return {symbol: f"f{number}" for number, symbol in enumerate(free, start=1)}

@@ -8,9 +8,11 @@ import pyarrow as pa
 
 from clqa.errors import InputError
 from clqa.files import replacing
+from clqa.formulas import parse
 from clqa.graphs import Graph
 from clqa.pickles import write_pickle
 from clqa.query_sets import Answers, AnswerTable, Queries, QueryTable, set_hash
+from clqa.shape_groups import arity
 
 
 class QuerySet(NamedTuple):
@@ -45,14 +47,36 @@ def joined_shards(shards: list[QuerySet]) -> QuerySet:
                 raise InputError(f"{shape}: the answers are of other queries; split them again")
             shapes[0][shape], shapes[1][shape] = rows, shard.answers.shapes[shape]
         formulas |= shard.queries.metadata["formulas"]
-    own = {
-        "formulas": formulas,
-        "queries": set_hash(name for rows in shapes[0].values() for name in rows.query_ids),
-    }
-    return QuerySet(
-        QueryTable(shapes[0], shards[0].queries.metadata | own),
-        AnswerTable(shapes[1], shards[0].answers.metadata | own, shards[0].answers.candidates),
-    )
+    candidates = shards[0].answers.candidates
+    queries = QueryTable(shapes[0], _described(shards[0].queries.metadata, formulas, shapes[0]))
+    answers = _described(shards[0].answers.metadata, formulas, shapes[0])
+    return QuerySet(queries, AnswerTable(shapes[1], answers, candidates))
+
+
+def by_arity(one: QuerySet) -> dict[int, QuerySet]:
+    """The shapes of each number of free variables, as sets of their own."""
+    formulas = one.queries.metadata["formulas"]
+    found: dict[int, list[str]] = {}
+    for shape in one.queries.shapes:
+        found.setdefault(arity(parse(formulas[shape])), []).append(shape)
+    parts = {}
+    for n_variables, names in found.items():
+        asked, known = ({s: t.shapes[s] for s in names} for t in (one.queries, one.answers))
+        own = {shape: formulas[shape] for shape in names}
+        queries = QueryTable(asked, _described(one.queries.metadata, own, asked))
+        answers = _described(one.answers.metadata, own, asked)
+        table = AnswerTable(known, answers, one.answers.candidates)
+        parts[n_variables] = QuerySet(queries, table)
+    return parts
+
+
+def _described(metadata: dict, formulas: dict[str, str], shapes: dict[str, Queries]) -> dict:
+    """The metadata of a table with these shapes alone."""
+    ids = [name for rows in shapes.values() for name in rows.query_ids]
+    kept = {key: value for key, value in metadata.items() if key != "arity"}
+    arities = {arity(parse(text)) for text in formulas.values()}
+    several = {"arity": max(arities)} if max(arities, default=1) > 1 else {}
+    return {**kept, "formulas": formulas, "queries": set_hash(ids), **several}
 
 
 def shapes_of(one: QuerySet | None) -> Iterator[tuple[str, Queries, Answers]]:

@@ -11,6 +11,7 @@ from clqa.errors import InputError
 from clqa.exported_sets import (
     QuerySet,
     Vocabulary,
+    by_arity,
     need_hard,
     refuse_selection,
     shapes_of,
@@ -125,12 +126,19 @@ def _listed(query: tuple, key: str) -> tuple:
 def write_neutral(
     folder: Path, sets: Mapping[str, QuerySet], graph: Graph, vocabulary: Vocabulary
 ) -> dict[str, str]:
-    """Write the tables of queries and of answers, all shards in one."""
-    for split, one in sets.items():
-        path = folder / f"{split}-queries.parquet"
-        write_queries(path, one.queries.shapes, one.queries.metadata, source="exported")
-        path = folder / f"{split}-answers.parquet"
-        write_answers(path, one.answers.shapes, one.answers.metadata, one.answers.candidates)
+    """Write the tables of queries and of answers, all shards in one.
+
+    Shapes of different numbers of free variables have tables for each number, such as
+    `test-2-queries.parquet`.
+    """
+    for split, every in sets.items():
+        parts = by_arity(every)
+        for arity, one in parts.items():
+            name = split if len(parts) == 1 else f"{split}-{arity}"
+            path = folder / f"{name}-queries.parquet"
+            write_queries(path, one.queries.shapes, one.queries.metadata, source="exported")
+            path = folder / f"{name}-answers.parquet"
+            write_answers(path, one.answers.shapes, one.answers.metadata, one.answers.candidates)
     return {}
 
 

@@ -4,11 +4,12 @@ Text is drawn as outlines of the font that comes with matplotlib, so that no fon
 used. Colours are CSS variables with a default, which a page can set for light and dark.
 """
 
+import contextlib
 import hashlib
 import html
 import io
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 import matplotlib as mpl
@@ -75,9 +76,7 @@ def dot_figure(
     about : what a reader who does not see the figure is told
     is_share : numbers from 0 to 100 if true, else counts on a logarithmic scale that has a 0
     """
-    with mpl.rc_context():
-        mpl.rcdefaults()
-        mpl.rcParams.update(STYLE)
+    with styled():
         places, headings = _places(bands)
         n_rows = max(places, default=0) + 1
         n_columns = _legend_columns([one.label for one in series])
@@ -90,7 +89,7 @@ def dot_figure(
             _draw_series(axes, places, one, _shift(number, len(series)), _look(series, number))
         _draw_axis(axes, axis, is_share)
         _draw_legend(figure, n_columns)
-        return _svg(figure, about)
+        return svg(figure, about)
 
 
 def _places(bands: Sequence[str]) -> tuple[list[float], dict[float, str]]:
@@ -183,7 +182,16 @@ def _draw_legend(figure: Figure, n_columns: int) -> None:
     )  # fmt: skip
 
 
-def _svg(figure: Figure, about: str) -> str:
+@contextlib.contextmanager
+def styled() -> Iterator[None]:
+    """Settings of matplotlib that are those of no machine."""
+    with mpl.rc_context():
+        mpl.rcdefaults()
+        mpl.rcParams.update(STYLE)
+        yield
+
+
+def svg(figure: Figure, about: str) -> str:
     """The figure as one element without ids that others may use, styles or outside names."""
     stream = io.BytesIO()
     FigureCanvasSVG(figure).print_svg(stream, metadata={"Date": None, "Creator": None})

@@ -54,6 +54,7 @@ _SIGNS = {2: "&", 3: "|", 4: "!", 5: "->"}
 _TERM = re.compile(r"(s\d+|e\d*|f\d*|\d+)")
 _RELATION = re.compile(r"(r\d+|\d+)")
 _DEEPEST = 50
+_WINDOW = 40
 
 
 def parse(text: str) -> Formula:
@@ -62,8 +63,8 @@ def parse(text: str) -> Formula:
     Raises
     ------
     InputError
-        If the text is not a formula, or one that is nested too deeply; the message quotes it and
-        names the place.
+        If the text is not a formula, or one that is nested too deeply; the message quotes it with
+        a caret at the place.
     """
     tokens = _tokens(text)
     _check_depth(text, tokens)
@@ -104,15 +105,23 @@ def _check_depth(text: str, tokens: list[tuple[str, int]]) -> None:
             depth = ends[-1] + (len(ends) > 1)
         if depth > _DEEPEST:
             raise InputError(
-                f"formula '{text[:40]}…', column {place + 1}: more than {_DEEPEST} brackets and "
-                "negations in each other; write it with fewer"
+                f"{pointed(text, place)}: more than {_DEEPEST} brackets and negations in each "
+                "other; write it with fewer"
             )
 
 
 def _expected(what: str, text: str, tokens: list[tuple[str, int]]) -> InputError:
     token, place = tokens[0]
     found = f"found '{token}'" if token else "the text ends"
-    return InputError(f"formula '{text}', column {place + 1}: expected {what}, but {found}")
+    return InputError(f"{pointed(text, place)}: expected {what}, but {found}")
+
+
+def pointed(text: str, place: int) -> str:
+    """A formula for a message: with a caret before the place, what is far from it left out."""
+    start, end = max(0, place - _WINDOW), place + _WINDOW
+    before = f"…{text[start:place]}" if start else text[:place]
+    after = f"{text[place:end]}…" if end < len(text) else text[place:]
+    return f"formula '{before}^{after}', column {place + 1}"
 
 
 def _parse_implication(text, tokens):
@@ -237,6 +246,11 @@ def symbols(formula: Formula, kind: str) -> list[str]:
             if isinstance(symbol, str) and symbol[0] == kind:
                 found[symbol] = None
     return list(found)
+
+
+def free_variables(formula: Formula) -> tuple[str, ...]:
+    """The free variables by their numbers: the order of the columns of an answer."""
+    return tuple(sorted(symbols(formula, "f"), key=lambda name: (int(name[1:] or 0), name)))
 
 
 def variables(formula: Formula) -> Counter:

@@ -13,7 +13,19 @@ from typing import NamedTuple
 import numpy as np
 
 from clqa.errors import InputError
-from clqa.formulas import And, Atom, Formula, Not, Or, negation_normal, symbols, to_text
+from clqa.formulas import (
+    And,
+    Atom,
+    Formula,
+    Not,
+    Or,
+    atoms,
+    free_variables,
+    negation_normal,
+    pointed,
+    symbols,
+    to_text,
+)
 
 # Columns of an atom: terms (variables are numbered, free ones first; the constant in column c is
 # -1 - c), the column of its relation, whether it is negated, and its number among the positive
@@ -64,13 +76,14 @@ def join_plan(formula: Formula) -> JoinPlan:
         If a variable occurs only under negation, an alternative lacks a free variable or falls
         apart, a constant stands in two atoms, or there is anything else that is no such formula.
     """
-    free = sorted(symbols(formula, "f"), key=lambda name: int(name[1:] or 0))
+    check_atoms(formula)
+    free = free_variables(formula)
     if not free:
-        raise _unfit(formula, None, "has no free variable")
+        last = symbols(formula, "e")[-1]
+        raise unfit(formula, last, "there is no free variable (f, f1, f2, ...)")
     numbers = itertools.count()
     conjunctions = _alternatives(negation_normal(formula), formula, numbers)
     literals = dict.fromkeys(literal for part in conjunctions for literal in part)
-    _check_constants(formula, literals)
     places = dict(zip(sorted(x.place for x in literals if not x.negated), itertools.count()))
     columns = {name: column for kind in "sr" for column, name in enumerate(symbols(formula, kind))}
     rows: list[tuple[int, ...]] = []
@@ -84,14 +97,14 @@ def join_plan(formula: Formula) -> JoinPlan:
             ends = (terms.get(x, -1 - columns.get(x, 0)) for x in (atom.head, atom.tail))
             rows.append((*ends, columns[atom.relation], int(negated), places.get(place, -1)))
         starts.append(len(rows))
-    atoms = np.array(rows, np.int32).reshape(-1, 5)
-    positive = [int((atoms[a:b, NEGATED] == 0).sum()) for a, b in itertools.pairwise(starts)]
+    table = np.array(rows, np.int32).reshape(-1, 5)
+    positive = [int((table[a:b, NEGATED] == 0).sum()) for a, b in itertools.pairwise(starts)]
     return JoinPlan(
         n_constants=len(symbols(formula, "s")),
         n_relations=len(symbols(formula, "r")),
         arity=len(free),
         n_variables=n_variables,
-        atoms=atoms,
+        atoms=table,
         starts=np.array(starts, np.int64),
         most_links=max(positive),
     )
@@ -116,55 +129,56 @@ def _alternatives(part: Formula, whole: Formula, numbers) -> list[tuple[_Literal
         case And(parts):
             choices = [_alternatives(p, whole, numbers) for p in parts]
             if np.prod([float(len(choice)) for choice in choices]) > _MOST_ALTERNATIVES:
-                raise _unfit(whole, None, f"has more than {_MOST_ALTERNATIVES} alternatives")
+                raise unfit(whole, None, f"has more than {_MOST_ALTERNATIVES} alternatives")
             return [tuple(itertools.chain(*chosen)) for chosen in itertools.product(*choices)]
-    raise _unfit(whole, part, "negates an existential variable together with the rest")
+    raise unfit(whole, part, "negates an existential variable together with the rest")
 
 
 def _variables(atom: Atom) -> list[str]:
     return [x for x in (atom.head, atom.tail) if isinstance(x, str) and x[0] in "ef"]
 
 
-def _unfit(formula: Formula, place: Formula | str | None, why: str, which: int = 0) -> InputError:
+def unfit(formula: Formula, place: Formula | str | None, why: str, which: int = 0) -> InputError:
     """The error about a part or a symbol of a formula, at one of the columns where it stands."""
-    text = to_text(formula)
-    column = ""
+    text, column = to_text(formula), 0
     if place is not None:
         name = place if isinstance(place, str) else to_text(place)
         found = list(re.finditer(rf"(?<!\w){re.escape(name)}(?!\w)", text))
-        column = f", column {found[which].start() + 1}" if found else ""
-    return InputError(f"formula '{text}'{column}: {why}; it cannot be planned as joins")
+        column = found[which].start() if found else 0
+    return InputError(f"{pointed(text, column)}: {why}; it cannot be planned")
 
 
-def _check_constants(formula: Formula, literals) -> None:
+def check_atoms(formula: Formula) -> None:
+    """Raise `InputError` unless each atom speaks of a variable and each constant stands once."""
     used: dict[str, int] = {}
-    for _, atom, _ in literals:
+    for atom in atoms(formula):
         for symbol in (atom.relation, atom.head, atom.tail):
             if isinstance(symbol, int):
-                raise InputError(
-                    f"grounded id {symbol} in a formula: a plan needs symbols (s1, r1, ...)"
-                )
+                why = f"a grounded id, {symbol}, where symbols (s1, r1, ...) are needed"
+                raise unfit(formula, atom, why)
         ends = _variables(atom)
         if not ends:
-            raise _unfit(formula, atom, "an atom says nothing of a variable")
+            raise unfit(
+                formula, atom, "an atom of constants alone, which says nothing of a variable"
+            )
         if len(ends) == 2 and ends[0] == ends[1]:
-            raise _unfit(formula, atom, f"a loop from {ends[0]} to itself")
+            raise unfit(formula, atom, f"a loop from {ends[0]} to itself")
         for name in {atom.head, atom.tail} - set(ends):
             used[name] = used.get(name, 0) + 1
             if used[name] > 1:
-                raise _unfit(formula, name, f"the constant {name} is used twice", which=1)
+                raise unfit(formula, name, f"the constant {name} is used twice", which=1)
 
 
-def _check_conjunction(formula: Formula, conjunction, free: list[str]) -> None:
+def _check_conjunction(formula: Formula, conjunction, free: tuple[str, ...]) -> None:
     if len(conjunction) > _MOST_ATOMS:
-        raise _unfit(formula, None, f"has more than {_MOST_ATOMS} atoms")
+        raise unfit(formula, None, f"has more than {_MOST_ATOMS} atoms")
     positive = {name for x in conjunction if not x.negated for name in _variables(x.atom)}
     every = dict.fromkeys(name for x in conjunction for name in _variables(x.atom))
     for name in [*every, *free]:
         if name not in every:
-            raise _unfit(formula, name, f"an alternative says nothing of {name}")
+            raise unfit(formula, name, f"an alternative says nothing of {name}")
         if name not in positive:
-            raise _unfit(formula, name, f"{name} occurs only under negation")
+            raise unfit(formula, name, f"{name} occurs only under negation")
     reached, added = {free[0]}, True
     while added:
         linked = [set(_variables(x.atom)) for x in conjunction]
@@ -172,4 +186,4 @@ def _check_conjunction(formula: Formula, conjunction, free: list[str]) -> None:
         reached, added = reached | new, bool(new)
     for name in every:
         if name not in reached:
-            raise _unfit(formula, name, f"nothing links {name} to {free[0]}")
+            raise unfit(formula, name, f"nothing links {name} to {free[0]}")

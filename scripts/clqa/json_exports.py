@@ -17,11 +17,24 @@ from clqa.exported_sets import (
     write_vocabulary,
 )
 from clqa.files import replacing
-from clqa.formulas import And, Atom, Formula, Not, Or, parse, renamed, symbols, to_text
+from clqa.formulas import (
+    And,
+    Atom,
+    Formula,
+    Not,
+    Or,
+    atoms,
+    free_variables,
+    parse,
+    renamed,
+    symbols,
+    to_text,
+)
 from clqa.graphs import FULL, SPLITS, Graph, sorted_unique
 from clqa.published_sets import SELECTION
 from clqa.query_sets import Answers, Queries
 from clqa.readings import binds_under_negation
+from clqa.shape_groups import graph_class
 
 
 def write_json_lines(
@@ -89,8 +102,9 @@ def write_efok_json(
             except InputError as error:
                 refused[shape] = str(error)
                 continue
-            # Code for the layout looks answers up under `f1`, whatever the formula calls it.
-            formula = renamed(formula, {symbols(formula, "f")[0]: "f1"})
+            # Code for the layout looks answers up under `f1`, or `f1_f2`, whatever their names.
+            free = free_variables(formula)
+            formula = renamed(formula, {name: f"f{n}" for n, name in enumerate(free, start=1)})
             name, text = types.setdefault(shape, (f"type{len(types):04d}", _text(formula)))
             queries = _queries(formula, rows, answers, split)
             _write(folder / f"{split}_{name}_EFOX_qaa.json", {text: queries})
@@ -131,12 +145,12 @@ def _text(formula: Formula) -> str:
 def _queries(formula: Formula, rows: Queries, answers: Answers, split: str) -> list[list]:
     """Grounding, easy and hard answers of each query; train queries have all in one list."""
     names = symbols(formula, "s") + symbols(formula, "r")
-    (free,) = symbols(formula, "f")
+    free = free_variables(formula)
     ids = np.concatenate([rows.anchors, rows.relations], axis=1).tolist()
     found = []
     for place, own in enumerate(ids):
         easy, hard = (
-            {free: [[answer] for answer in sets.row(place).tolist()]}
+            {"_".join(free): sets.row(place).reshape(-1, len(free)).tolist()}
             for sets in (answers.easy, answers.hard)
         )
         sets = [hard, []] if split == "train" else [easy, hard]
@@ -156,7 +170,13 @@ def _write_types(path: Path, types: dict[str, tuple[str, str]]) -> None:
         temporary.open("w", encoding="utf-8", newline="") as stream,
     ):
         table = csv.writer(stream, lineterminator="\n")
-        table.writerow(["", "formula_id", "formula", "f_num", "e_num", "c_num", "shape"])
+        sizes = ["f_num", "e_num", "c_num", "edge_num"]
+        table.writerow(["", "formula_id", "formula", *sizes, "cyclic", "multi", "shape"])
         for number, (shape, (name, text)) in enumerate(types.items()):
-            sizes = [len(symbols(parse(text), kind)) for kind in "fes"]
-            table.writerow([number, name, text, *sizes, shape])
+            formula = parse(text)
+            free, bound, constants = (len(symbols(formula, kind)) for kind in "fes")
+            # What the release has as edge_num: edges beyond those of a tree of the variables.
+            beyond = len(list(atoms(formula))) - free - bound + 1
+            graph = graph_class(formula)
+            flags = [graph == "cyclic", graph == "multi"]
+            table.writerow([number, name, text, free, bound, constants, beyond, *flags, shape])

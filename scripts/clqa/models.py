@@ -34,13 +34,12 @@ from typing import NamedTuple
 import numpy as np
 
 from clqa.errors import InputError
-from clqa.formulas import Formula
+from clqa.formulas import Formula, free_variables
 from clqa.graphs import Graph
 from clqa.methods import LINK_SETTINGS, LINKS
 from clqa.plans import Plan
 from clqa.ragged import Ragged
 from clqa.ragged_sets import row_numbers
-from clqa.tuples import free_variables
 
 
 class QueryBatch(NamedTuple):

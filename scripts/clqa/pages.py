@@ -11,6 +11,7 @@ import jinja2
 import numpy as np
 from markupsafe import Markup
 
+from clqa import inventories
 from clqa.answer_sizes import COLUMNS as SIZE_COLUMNS
 from clqa.answer_sizes import SETS, size_rows
 from clqa.audit_tables import AuditView
@@ -22,14 +23,28 @@ from clqa.inventories import (
     by_origin,
     readable,
     shortfalls,
-    totals,
     without_zeros,
 )
 from clqa.reference_tables import Comparison
 from clqa.roundings import STATEMENT, points
-from clqa.scopes import Column, Scope, counts, is_share, metric_name, shape_columns, strata
+from clqa.scopes import (
+    Column,
+    Scope,
+    counts,
+    group_columns,
+    has_many_shapes,
+    is_share,
+    leading_metrics,
+    metric_name,
+    page_columns,
+    shape_columns,
+    strata,
+    totals,
+)
 from clqa.set_reports import SetView
+from clqa.shape_groups import members_of_groups
 from clqa.strata import TITLES
+from clqa.structure_grids import structure_grid
 from clqa.switches import switch_view
 from clqa.wide_tables import (
     SUSPECT,
@@ -55,14 +70,23 @@ class Section(NamedTuple):
         For each stratum, and "" for all, the numbers of queries and hard answers per column.
     tables : dict
         Wide tables by what they show: headline, links, ties, protocols.
+        Where shapes are many, the page shows `grouped` in place of those by shape.
+    grouped : dict
+        Of such a query set the tables of its groups, else empty.
+    leading : tuple
+        Where shapes are many, the headline table of each number of free variables, with counts.
     others : tuple
         The headline table of each further metric.
+    shown_others : tuple
+        The same as the page shows them.
     suspects : list
         Models whose headline number hangs on how ties count.
     sizes : list
         Rows of `clqa.answer_sizes.COLUMNS`.
     figure, size_figure : str
-        `<svg>` elements, ready for the page.
+        `<svg>` elements, ready for the page; none of scores by shape where shapes are many.
+    grids : dict
+        For each model a figure by numbers of symbols and by graph, where shapes differ in them.
     audit : AuditView
     references : list of Comparison
         Published results, if any are known of these queries.
@@ -74,11 +98,15 @@ class Section(NamedTuple):
     scope: Scope
     counts: dict[str, list[tuple[int, int]]]
     tables: dict[str, WideTable]
+    grouped: dict[str, WideTable]
+    leading: tuple[tuple[WideTable, list[tuple[int, int]]], ...]
     others: tuple[WideTable, ...]
+    shown_others: tuple[WideTable, ...]
     suspects: list
     sizes: list[tuple]
     figure: Markup
     size_figure: Markup
+    grids: dict[str, Markup]
     audit: AuditView
     references: list[Comparison]
     compared: Inventory
@@ -87,17 +115,23 @@ class Section(NamedTuple):
     @property
     def totals(self) -> tuple[int, int]:
         """Numbers of queries and of hard answers of all shapes."""
-        columns = shape_columns(self.scope.shapes, self.scope.metric)
-        pairs = zip(columns, self.counts[""], strict=True)
-        shapes = [pair for column, pair in pairs if not column.group]
-        return sum(pair[0] for pair in shapes), sum(pair[1] for pair in shapes)
+        return totals(self.scope)
+
+    @property
+    def shown(self) -> dict[str, WideTable]:
+        """The tables of the page."""
+        return self.tables | self.grouped
+
+    @property
+    def has_many_shapes(self) -> bool:
+        return has_many_shapes(self.scope)
 
     @property
     def by_stratum(self) -> list[tuple[str, str, WideTable, list[tuple[str, list, list]]]]:
         """Each key, its title and table, with label, lines and counts of each of its strata."""
         parts = []
         for key, names in strata(self.scope).items():
-            table = self.tables[key]
+            table = self.shown[key]
             own = [
                 (
                     stratum_label(name),
@@ -129,14 +163,22 @@ def section(
 ) -> Section:
     """Tables and figures of a query set; `entry` is from the catalogue, the metrics the run's."""
     statistics = list(size_rows(scope.queries, sizes))
-    others = [headline(scope, name) for name in metrics if name != scope.metric]
-    others.append(by_structure(scope))
+    metrics = list(metrics)
+    leading = leading_metrics(scope, metrics)
+    further = [name for name in metrics if name != scope.metric]
+    structures = [by_structure(scope, name) for name in leading or [scope.metric]]
+    others = [*(headline(scope, name) for name in further), *structures]
+    shown = others
+    if has_many_shapes(scope):
+        tables = (headline(scope, name, page_columns(scope, name)) for name in further)
+        shown = [*tables, *structures]
     return Section(
         queries=scope.queries,
         entry=entry,
         scope=scope,
         counts={
-            name: counts(scope, name) for name in ("", *itertools.chain(*strata(scope).values()))
+            name: counts(scope, page_columns(scope), stratum=name)
+            for name in ("", *itertools.chain(*strata(scope).values()))
         },
         tables={
             "headline": headline(scope),
@@ -144,16 +186,37 @@ def section(
             "protocols": effects(scope),
             **{key: by_stratum(scope, key) for key in strata(scope)},
         },
+        grouped=_grouped(scope) if has_many_shapes(scope) else {},
+        leading=tuple(
+            (headline(scope, name, columns), counts(scope, columns, name))
+            for name in (leading if has_many_shapes(scope) else ())
+            for columns in (page_columns(scope, name),)
+        ),
         others=tuple(table for table in others if table.columns),
+        shown_others=tuple(table for table in shown if table.columns),
         suspects=suspects(scope),
         sizes=statistics,
-        figure=Markup(score_figure(scope)),
-        size_figure=Markup(size_figure(scope, statistics)),
+        figure=Markup("" if has_many_shapes(scope) else score_figure(scope)),
+        size_figure=Markup(size_figure(scope, sizes)),
+        grids={
+            model: Markup(grid)
+            for model in scope.models
+            if (grid := structure_grid(scope, model, leading))
+        },
         audit=audit,
         references=references,
         compared=compared,
         answer_sets=answer_sets,
     )
+
+
+def _grouped(scope: Scope) -> dict[str, WideTable]:
+    columns = page_columns(scope)
+    return {
+        "headline": headline(scope, columns=columns),
+        "ties": tie_rates(scope, columns),
+        **{key: by_stratum(scope, key, columns) for key in strata(scope)},
+    }
 
 
 def score_figure(scope: Scope) -> str:
@@ -196,19 +259,28 @@ def _intervals(scope: Scope, line: Line) -> list[tuple[float, float] | None]:
     return [None if pair is None else (scale * pair[0], scale * pair[1]) for pair in ends]
 
 
-def size_figure(scope: Scope, sizes: Iterable[tuple]) -> str:
-    """Median and 10th to 90th percentile of the answer-set sizes of each shape."""
-    shapes, bands = _rows(scope)
-    rows = {(row[1], row[2]): dict(zip(SIZE_COLUMNS, row, strict=True)) for row in sizes}
+def size_figure(scope: Scope, sizes: Mapping[str, Mapping[str, np.ndarray]]) -> str:
+    """Median and 10th to 90th percentile of the answer-set sizes of each shape, or each group."""
+    names, bands, kind = *_rows(scope), "shape"
+    if has_many_shapes(scope):
+        columns, kind = group_columns(scope.shapes, "tie_rate"), "group of shapes"
+        names, bands = ([getattr(one, of) for one in columns] for of in ("group", "band"))
+        members = members_of_groups(scope.shapes)
+        sizes = {
+            group: {
+                of: np.concatenate([sizes[shape][of] for shape in members[group]]) for of in SETS
+            }
+            for group in names
+        }
+    found = size_rows(scope.queries, sizes)
+    rows = {(row[1], row[2]): dict(zip(SIZE_COLUMNS, row, strict=True)) for row in found}
     series = [
-        Series(
-            name, *([rows[shape, name][of] for shape in shapes] for of in ("median", "p10", "p90"))
-        )
+        Series(name, *([rows[one, name][of] for one in names] for of in ("median", "p10", "p90")))
         for name in SETS
     ]
     axis = "answers per query: median, and bar from the 10th to the 90th percentile"
-    about = f"Numbers of easy, hard and retracted answers per query of {scope.queries} by shape"
-    return dot_figure(shapes, bands, series, axis, about, is_share=False)
+    about = f"Numbers of easy, hard and retracted answers per query of {scope.queries} by {kind}"
+    return dot_figure(names, bands, series, axis, about, is_share=False)
 
 
 def page(
@@ -238,7 +310,7 @@ def page(
         "sampling": readable(without_zeros(sampled)),
         "shortfalls": shortfalls(sampled),
         "imports": readable(imported),
-        "n_imported": totals(imported, ("imported", "expected")),
+        "n_imported": inventories.totals(imported, ("imported", "expected")),
         "protocols": readable(protocols),
         "shared": shared,
         "models": Inventory(

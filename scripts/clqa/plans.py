@@ -28,7 +28,7 @@ from clqa.formulas import (
     to_text,
     variables,
 )
-from clqa.join_plans import NEGATED, JoinPlan, join_plan, without_negated_atoms
+from clqa.join_plans import NEGATED, JoinPlan, check_atoms, join_plan, without_negated_atoms
 from clqa.programs import COMPLEMENT, PROJECT_NEGATED, program
 from clqa.trees import (
     Anchor,
@@ -85,8 +85,10 @@ def plan(formula: Formula) -> Plan | JoinPlan:
     Raises
     ------
     InputError
-        If it is neither; the message says why it cannot be planned as joins.
+        If it is neither, uses a constant twice, or has an atom of constants alone; the message
+        says where.
     """
+    check_atoms(formula)
     try:
         return tree_plan(formula)
     except InputError:

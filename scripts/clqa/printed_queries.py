@@ -14,6 +14,7 @@ from clqa.formulas import (
     Not,
     Or,
     free_in,
+    free_variables,
     renamed,
     symbols,
     to_text,
@@ -80,9 +81,9 @@ def to_sparql(formula: Formula, terms: Mapping[str, str]) -> str:
     terms : dict
         What stands for each constant and each relation.
     """
-    free = symbols(formula, "f")
+    free = free_variables(formula)
     lines = _group(formula, frozenset(free), terms, itertools.count(1))
-    head = f"SELECT DISTINCT {' '.join(f'?{name}' for name in sorted(free))} WHERE {{"
+    head = f"SELECT DISTINCT {' '.join(f'?{name}' for name in free)} WHERE {{"
     return "\n".join([head, *(f"  {line}" for line in lines), "}"])
 
 

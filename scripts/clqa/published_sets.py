@@ -6,16 +6,16 @@ Whatever a release publishes is kept as it is, for the audit: the sets may be `e
 
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from itertools import chain
 from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
 
+from clqa.answer_lists import answer_rows
 from clqa.canonical_forms import canonical
 from clqa.errors import InputError, abridged, damaged
 from clqa.formulas import Formula, symbols
-from clqa.query_sets import ORIGIN
+from clqa.query_sets import ORIGIN, list_column, unflattened
 from clqa.ragged import Ragged
 from clqa.ragged_sets import is_shared, row_numbers
 from clqa.release_ids import ReleaseIds
@@ -114,7 +114,7 @@ class Source(NamedTuple):
     formula : Formula
     sets : dict
         For each name of `SETS` and `SELECTION` the answers of each query, as a list of collections
-        of int, and the name of the file that has them.
+        of int, or of tuples of int, and the name of the file that has them.
     file : str
     """
 
@@ -157,8 +157,9 @@ def batch(
     relations = _mapped(source.relations, ids.relations, "relation", shape, source)
     constants, symbols_ = columns(source.formula, formula)
     anchors, relations = anchors[:, constants], relations[:, symbols_]
+    arity = len(symbols(formula, "f"))
     sets = {
-        name: answer_rows(rows, file, shape, source.queries, ids)
+        name: answer_rows(rows, file, shape, source.queries, ids, arity)
         for name, (rows, file) in source.sets.items()
     }
     _check_sets(sets, shape, source, ids, need_hard)
@@ -189,34 +190,6 @@ def _mapped(rows: np.ndarray, ids: np.ndarray, kind: str, shape: str, source: So
     return ids[rows]
 
 
-def answer_rows(rows: list, file: str, shape: str, queries: list, ids: ReleaseIds) -> Ragged:
-    """Answers in the graph's ids, ascending within each query."""
-    lengths = np.fromiter(map(len, rows), np.int64, len(rows))
-    offsets = np.concatenate([[0], np.cumsum(lengths)])
-    flat = list(chain.from_iterable(rows))
-    if not set(map(type, flat)) <= {int}:
-        wrong = next(place for place, row in enumerate(rows) if set(map(type, row)) - {int})
-        raise _at(file, shape, queries[wrong], "answers must be ids (int)")
-    try:
-        values = np.array(flat, np.int64)
-    except OverflowError:
-        values = np.array([one if 0 <= one < len(ids.entities) else -1 for one in flat], np.int64)
-    most = len(ids.entities) - 1
-    outside = np.flatnonzero((values < 0) | (values > most))
-    if len(outside):
-        row = np.searchsorted(offsets, outside[0], side="right") - 1
-        raise _at(file, shape, queries[row], f"answer {flat[outside[0]]}: ids are 0 to {most}")
-    n_ids = ids.bound
-    keys = np.repeat(np.arange(len(rows)), lengths) * np.int64(n_ids) + ids.entities[values]
-    keys.sort()
-    twice = np.flatnonzero(keys[1:] == keys[:-1])
-    if len(twice):
-        row, entity = divmod(keys[twice[0]], n_ids)
-        why = f"the answer {ids.as_released(entity)} is there twice"
-        raise _at(file, shape, queries[row], why)
-    return Ragged(offsets, (keys % max(n_ids, 1)).astype(np.int32))
-
-
 def _check_sets(
     sets: dict[str, Ragged], shape: str, source: Source, ids: ReleaseIds, need_hard: bool
 ) -> None:
@@ -235,12 +208,18 @@ def _check_sets(
                 place = shared.argmax()
                 query = source.queries[row_numbers(sets[one])[place]]
                 file = f"{source.sets[one][1]} and {source.sets[other][1]}"
-                answer = f"the answer {ids.as_released(sets[one].values[place])}"
+                answer = f"the answer {_as_released(sets[one].values[place], ids)}"
                 raise _at(file, shape, query, f"{answer} {text}; {hint}")
     name = "hard" if "hard" in sets else "full"
     if need_hard and name in sets and not sets[name].lengths().all():
         query = source.queries[sets[name].lengths().argmin()]
         raise _at(source.sets[name][1], shape, query, f"has no {name} answer; {hint}")
+
+
+def _as_released(answer: np.ndarray, ids: ReleaseIds) -> int | list[int]:
+    """An entity, or a tuple of entities, in the ids of the release."""
+    found = [ids.as_released(one) for one in np.atleast_1d(answer)]
+    return found if np.ndim(answer) else found[0]
 
 
 def _at(file: str, shape: str, query: object, why: str) -> InputError:
@@ -285,8 +264,7 @@ def _class_lists(rows: Batch, n_queries: int) -> pa.Array:
 def _lists(rows: Batch, name: str, n_queries: int) -> pa.Array:
     if name not in rows.sets:
         return pa.nulls(n_queries, pa.large_list(pa.int32()))
-    offsets, values = rows.sets[name]
-    return pa.LargeListArray.from_arrays(pa.array(offsets, pa.int64()), pa.array(values))
+    return list_column(rows.sets[name])
 
 
 def read_published(path: str | os.PathLike) -> dict[str, dict[str, Ragged]]:
@@ -300,11 +278,14 @@ def read_published(path: str | os.PathLike) -> dict[str, dict[str, Ragged]]:
     for shape, size in metadata["sizes"].items():
         rows = table.slice(start, size)
         start += size
-        found[shape] = {
-            name: _ragged(rows[name].combine_chunks())
-            for name in SETS
-            if size and not rows[name].null_count
-        }
+        try:
+            found[shape] = {
+                name: unflattened(_ragged(rows[name].combine_chunks()), name, metadata)
+                for name in SETS
+                if size and not rows[name].null_count
+            }
+        except ValueError as error:
+            raise damaged(path, f"{shape}: {error}", PUBLISHED.rule) from error
     return found
 
 

@@ -217,7 +217,7 @@ def write_queries(
     for name in ("selected", "filtered"):
         rows = [getattr(one, name) for one in shapes.values() if getattr(one, name) is not None]
         if rows:
-            chosen[name] = _concatenated(map(_ragged_column, rows))
+            chosen[name] = _concatenated(map(list_column, rows))
     table = pa.table(
         {
             "query_id": _joined_ids(shapes),
@@ -283,7 +283,7 @@ def write_answers(
 ) -> None:
     """Write answers as Parquet: query_id, shape, easy, hard, retracted, and `PER_ANSWER`."""
     columns = {
-        name: _concatenated(_ragged_column(getattr(batch, name)) for batch in shapes.values())
+        name: _concatenated(list_column(getattr(batch, name)) for batch in shapes.values())
         for name in ("easy", "hard", "retracted")
     }
     for name, unknown in PER_ANSWER.items():
@@ -315,12 +315,9 @@ def read_answers(path: str | os.PathLike) -> AnswerTable:
 
 
 def _answers(rows: pa.Table, name: str, metadata: dict) -> Ragged:
-    found, arity = _read_ragged(rows, name), metadata.get("arity", 1)
+    found = _read_ragged(rows, name)
     _check_ids(name, found, metadata["n_entities"])
-    if arity > 1:
-        if (found.offsets % arity).any():
-            raise ValueError(f"the ids in {name} are no tuples of {arity}")
-        found = Ragged(found.offsets // arity, found.values.reshape(-1, arity))
+    found = unflattened(found, name, metadata)
     if not is_ascending(found):
         raise ValueError(f"the ids in {name} do not ascend within a row")
     return found._replace(values=found.values.astype(np.int32, copy=False))
@@ -338,7 +335,7 @@ def _per_answer(batch: Answers, name: str, unknown: np.generic) -> pa.Array:
     values = getattr(batch, name)
     if values is None:
         values = np.full(len(batch.hard.values), unknown)
-    return _ragged_column(Ragged(batch.hard.offsets, values))
+    return list_column(Ragged(batch.hard.offsets, values))
 
 
 def _check_ids(name: str, ids: Ragged, bound: int) -> None:
@@ -397,14 +394,24 @@ def _concatenated(columns) -> pa.Array:
 
 def _matrix_column(rows: np.ndarray) -> pa.Array:
     offsets = np.arange(len(rows) + 1, dtype=np.int64) * rows.shape[1]
-    return _ragged_column(Ragged(offsets, np.ascontiguousarray(rows, np.int32).reshape(-1)))
+    return list_column(Ragged(offsets, np.ascontiguousarray(rows, np.int32).reshape(-1)))
 
 
-def _ragged_column(rows: Ragged) -> pa.Array:
+def list_column(rows: Ragged) -> pa.Array:
     """Lists of ids; tuples are flattened."""
     width = rows.values.shape[1] if rows.values.ndim > 1 else 1
     values = pa.array(rows.values.reshape(-1))
     return pa.LargeListArray.from_arrays(pa.array(rows.offsets * width), values)
+
+
+def unflattened(ids: Ragged, name: str, metadata: dict) -> Ragged:
+    """Lists of ids as the tuples that they are where the metadata says so."""
+    arity = metadata.get("arity", 1)
+    if arity == 1:
+        return ids
+    if (ids.offsets % arity).any():
+        raise ValueError(f"the ids in {name} are no tuples of {arity}")
+    return Ragged(ids.offsets // arity, ids.values.reshape(-1, arity))
 
 
 def _list_column(table: pa.Table, name: str) -> pa.Array:

@@ -85,7 +85,7 @@ def check_against_graph(shape: str, formula: Formula, batch: Batch, view: View) 
     anchors, relations = batch.anchors[:_LOOKED_AT], batch.relations[:_LOOKED_AT]
     found = split_answers(plan(formula), view, anchors, relations)
     rows = [
-        [set(one.row(place).tolist()) for one in (easy, hard, found.easy, found.hard)]
+        [_as_set(one.row(place)) for one in (easy, hard, found.easy, found.hard)]
         for place in range(len(anchors))
     ]
     are_swapped = all(a == d and b == c for a, b, c, d in rows) and any(a != b for a, b, *_ in rows)
@@ -99,6 +99,11 @@ def check_against_graph(shape: str, formula: Formula, batch: Batch, view: View) 
         )
 
 
+def _as_set(answers: np.ndarray) -> set:
+    """Ids, or tuples of ids."""
+    return set(answers.tolist() if answers.ndim == 1 else map(tuple, answers.tolist()))
+
+
 def check_against_candidates(shape: str, batch: Batch, known: np.ndarray) -> None:
     """Raise `InputError` if a query or a hard answer has an entity that its graph does not have.
 
@@ -109,6 +114,7 @@ def check_against_candidates(shape: str, batch: Batch, known: np.ndarray) -> Non
     rows = np.flatnonzero(~np.isin(batch.anchors, known).all(axis=1))
     if "hard" in batch.sets:
         strange = ~np.isin(batch.sets["hard"].values, known)
+        strange = strange if strange.ndim == 1 else strange.any(axis=1)
         rows = np.concatenate([rows, row_numbers(batch.sets["hard"])[strange]])
     if len(rows):
         query = [batch.anchors[rows[0]].tolist(), batch.relations[rows[0]].tolist()]

@@ -8,7 +8,7 @@ from clqa.canonical_forms import canonical
 from clqa.competitions import RAW, WITH_TEST, competitions
 from clqa.configs import Catalogue, matching, read_catalogue, read_yaml, unknown_name, validated
 from clqa.errors import InputError, placed
-from clqa.formulas import Formula, atoms, parse, to_text
+from clqa.formulas import Formula, atoms, free_variables, parse, to_text
 from clqa.graph_entries import complete_entry, local_files
 from clqa.methods import CONTROLS, check_settings, needs_trees, takes_links
 from clqa.metrics import is_of_answers, is_of_tuples, metric, score_id
@@ -24,7 +24,6 @@ from clqa.predictor_entries import check_predictor, imported_files
 from clqa.published_entries import READING, check_published
 from clqa.set_rules import set_rule
 from clqa.shards import asked_count, shards, size
-from clqa.tuples import free_variables
 
 KINDS = ("graphs", "query_sets", "shapes", "models", "predictors")
 PACKED = (".gz", ".xz", ".zip", ".tgz")  # files whose size says little

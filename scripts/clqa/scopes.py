@@ -1,16 +1,25 @@
 """What the tables and figures of a query set look at: its numbers by model and shape."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from clqa.formulas import Formula, to_text
 from clqa.methods import CONTROLS
-from clqa.metrics import metric
+from clqa.metrics import fits, metric
 from clqa.reports import AVERAGING, Row, candidates_name
 from clqa.score_tables import Scores
 from clqa.seeds import shown
-from clqa.shape_groups import HEADLINE, is_cell, members_of_groups
+from clqa.shape_groups import HEADLINE, arity, is_cell, members_of_groups
 from clqa.strata import KEYS, stratum_order
+
+# Of a query set with more shapes a page shows groups; shape by shape it is in tables/ alone.
+MANY_SHAPES = 60
+_BANDS = {
+    "f": "free variables",
+    "c": "constants",
+    "e": "existentials",
+    "graph": "graph",
+}
 
 
 class Column(NamedTuple):
@@ -92,14 +101,46 @@ def shape_columns(shapes: dict[str, Formula], metric_id: str) -> tuple[Column, .
     return tuple(columns)
 
 
+def group_columns(shapes: dict[str, Formula], metric_id: str) -> tuple[Column, ...]:
+    """The averages of all groups but the cells."""
+    columns = []
+    for group, members in members_of_groups(shapes, metric_id).items():
+        if not is_cell(group):
+            kind, _, value = group.rpartition("=")
+            label = value if kind == "graph" else group
+            title = f"mean over {len(members)} shapes"
+            band = _BANDS.get(kind, "operators")
+            columns.append(Column(group, f"{label} ({len(members)})", band, title, group))
+    order = ["operators", *_BANDS.values()]
+    return tuple(sorted(columns, key=lambda column: order.index(column.band)))
+
+
+def page_columns(scope: Scope, metric_id: str | None = None) -> tuple[Column, ...]:
+    """What a page shows of a metric: shapes with their averages, or where they are many, groups."""
+    columns = group_columns if has_many_shapes(scope) else shape_columns
+    return columns(scope.shapes, metric_id or scope.metric)
+
+
+def has_many_shapes(scope: Scope) -> bool:
+    return len(scope.shapes) > MANY_SHAPES
+
+
+def leading_metrics(scope: Scope, metrics: Iterable[str]) -> list[str]:
+    """The first metric for queries of each number of free variables that there is."""
+    metrics = list(metrics)
+    numbers = sorted({arity(formula) for formula in scope.shapes.values()})
+    found = [next((name for name in metrics if fits(name, n)), None) for n in numbers]
+    return [name for name in dict.fromkeys(found) if name is not None]
+
+
 def averages(scope: Scope) -> list[Column]:
     return [column for column in shape_columns(scope.shapes, scope.metric) if column.group]
 
 
-def cell_columns(scope: Scope) -> tuple[Column, ...]:
+def cell_columns(scope: Scope, metric_id: str | None = None) -> tuple[Column, ...]:
     """The cells by numbers of symbols and by graph, banded by the graph; none for plain trees."""
     columns = []
-    for group, members in members_of_groups(scope.shapes, scope.metric).items():
+    for group, members in members_of_groups(scope.shapes, metric_id or scope.metric).items():
         if is_cell(group):
             label, band = group.split(" graph=")
             title = f"mean over {len(members)} shapes: {', '.join(members)}"
@@ -124,12 +165,25 @@ def strata(scope: Scope) -> dict[str, list[str]]:
     return {key: sorted(found[key], key=stratum_order) for key in KEYS if key in found}
 
 
-def counts(scope: Scope, stratum: str = "") -> list[tuple[int, int]]:
+def counts(
+    scope: Scope, columns: Sequence[Column], metric_id: str | None = None, stratum: str = ""
+) -> list[tuple[int, int]]:
     """Number of queries and of hard answers behind each column; the same for every model."""
-    model = next(iter(scope.models))
-    columns = shape_columns(scope.shapes, scope.metric)
-    rows = [found_row(scope, model, column, stratum=stratum) for column in columns]
+    model, name = next(iter(scope.models)), metric_id or scope.metric
+    rows = [found_row(scope, model, column, metric=name, stratum=stratum) for column in columns]
     return [(row.n_queries, row.n_answers) if row else (0, 0) for row in rows]
+
+
+def totals(scope: Scope) -> tuple[int, int]:
+    """Numbers of queries and of hard answers of all shapes."""
+    model = next(iter(scope.models))
+    sizes: dict[str, tuple[int, int]] = {}
+    for row in scope.numbers.values():
+        if row.model == model and row.shape and not row.stratum:
+            # Metrics for other numbers of free variables have no queries of the shape.
+            size = (row.n_queries, row.n_answers)
+            sizes[row.shape] = max(size, sizes.get(row.shape, size))
+    return tuple(sum(size[place] for size in sizes.values()) for place in (0, 1))
 
 
 def is_share(metric_id: str) -> bool:

@@ -1,6 +1,7 @@
 """Answers of queries with several free variables: tuples of entities, and what each variable takes.
 
-The columns of a tuple are the free variables of the formula in the order of `free_variables`.
+The columns of a tuple are the free variables of the formula in the order of
+`clqa.formulas.free_variables`.
 """
 
 import warnings
@@ -10,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from clqa.errors import InputError
-from clqa.formulas import Formula, parse, symbols
+from clqa.formulas import free_variables, parse
 from clqa.ragged import Ragged
 from clqa.ragged_sets import numbered, places_of, row_numbers
 
@@ -28,11 +29,6 @@ class Marginals(NamedTuple):
 
     values: Ragged
     places: np.ndarray
-
-
-def free_variables(formula: Formula) -> tuple[str, ...]:
-    """The free variables in the order of their names, which is that of the columns of tuples."""
-    return tuple(sorted(symbols(formula, "f")))
 
 
 def common_variables(formulas: Mapping[str, str]) -> tuple[str, ...]:

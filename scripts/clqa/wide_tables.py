@@ -61,11 +61,13 @@ class WideTable(NamedTuple):
     measured: tuple[str, str, str]
 
 
-def headline(scope: Scope, metric_id: str | None = None) -> WideTable:
-    """One metric of every model on every shape."""
+def headline(
+    scope: Scope, metric_id: str | None = None, columns: tuple[Column, ...] | None = None
+) -> WideTable:
+    """One metric of every model on every shape, or in the columns that are given."""
     name = metric_id or scope.metric
     caption = f"{metric_name(name)} on {scope.queries} ({scope.ties} ties, {scope.filter})"
-    columns = shape_columns(scope.shapes, name)
+    columns = shape_columns(scope.shapes, name) if columns is None else columns
     lines = _lines(
         scope, columns, lambda model, column: found_row(scope, model, column, metric=name)
     )
@@ -73,9 +75,9 @@ def headline(scope: Scope, metric_id: str | None = None) -> WideTable:
     return WideTable(f"{name}-{scope.queries}", caption, columns, tuple(lines), measured)
 
 
-def by_stratum(scope: Scope, key: str) -> WideTable:
+def by_stratum(scope: Scope, key: str, columns: tuple[Column, ...] | None = None) -> WideTable:
     """The headline over the hard answers of each stratum of a key alone."""
-    columns = shape_columns(scope.shapes, scope.metric)
+    columns = shape_columns(scope.shapes, scope.metric) if columns is None else columns
     lines = []
     for stratum in strata(scope).get(key, ()):
         lines += _lines(
@@ -89,21 +91,25 @@ def by_stratum(scope: Scope, key: str) -> WideTable:
     return WideTable(f"{key}-{scope.queries}", caption, columns, tuple(lines), measured)
 
 
-def by_structure(scope: Scope) -> WideTable:
-    """The headline over shapes that are alike in their numbers of symbols and in their graph."""
-    columns = cell_columns(scope)
-    lines = _lines(scope, columns, lambda model, column: found_row(scope, model, column))
+def by_structure(scope: Scope, metric_id: str | None = None) -> WideTable:
+    """A metric over shapes that are alike in their numbers of symbols and in their graph."""
+    name = metric_id or scope.metric
+    columns = cell_columns(scope, name)
+    lines = _lines(
+        scope, columns, lambda model, column: found_row(scope, model, column, metric=name)
+    )
     caption = (
-        f"{metric_name(scope.metric)} on {scope.queries} by free variables, constants, existentials"
+        f"{metric_name(name)} on {scope.queries} by free variables, constants, existentials"
         " and graph"
     )
-    measured = (scope.metric, scope.ties, scope.filter)
-    return WideTable(f"structure-{scope.queries}", caption, columns, tuple(lines), measured)
+    measured = (name, scope.ties, scope.filter)
+    part = "structure" if name == scope.metric else f"structure-{name}"
+    return WideTable(f"{part}-{scope.queries}", caption, columns, tuple(lines), measured)
 
 
-def tie_rates(scope: Scope) -> WideTable:
+def tie_rates(scope: Scope, columns: tuple[Column, ...] | None = None) -> WideTable:
     """Share of hard answers that tie with a candidate, marked where that moves the headline."""
-    columns = shape_columns(scope.shapes, scope.metric)
+    columns = shape_columns(scope.shapes, scope.metric) if columns is None else columns
 
     def find(model: str, column: Column) -> Row | None:
         return found_row(scope, model, column, metric="tie_rate", ties="")

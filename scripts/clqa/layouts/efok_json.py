@@ -2,7 +2,8 @@
 
 A file is an object from formulas to lists of queries. A query is a list of a grounding
 (`{"s1": 5, "r1": 0}`), easy answers and hard answers; answers are under the names of the free
-variables, joined by `_`: `{"f": [[3], [7]]}`, or `{"f1_f2": [[3, 7]]}` for pairs. Where there is a
+variables, joined by `_` in whichever order the ids of each answer have: `{"f": [[3], [7]]}`, or
+`{"f1_f2": [[3, 7]]}` for pairs. Where there is a
 single free variable they may be plain ids. An empty list in place of the hard answers, as train
 queries have it, says that the first ones are all answers.
 
@@ -10,17 +11,17 @@ The role `index` is the release's dictionary (`kgindex.json`: `{"e": {label: id}
 other roles are files of queries.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
 
 from clqa.canonical_forms import canonical
 from clqa.errors import InputError
-from clqa.formulas import Formula, parse, symbols, to_text
+from clqa.formulas import Formula, free_variables, parse, symbols, to_text
 from clqa.graph_entries import DICTIONARIES
 from clqa.json_objects import read_object
-from clqa.plans import plan, tree_plan
+from clqa.plans import plan
 from clqa.published_sets import Batch, Release, Source, batch
 from clqa.readings import binds_under_negation
 from clqa.release_ids import ReleaseIds
@@ -48,7 +49,7 @@ def read(
         source = _source(*content, shape)
         try:
             _check_scopes(source.formula)
-            (plan if len(symbols(formula, "f")) == 1 else tree_plan)(formula)
+            plan(formula)
         except InputError as error:
             raise InputError(f"{source.file}, {shape}: {error}") from None
         return batch(shape, source, formula, ids)
@@ -75,7 +76,7 @@ def _by_formula(path: Path, name: str) -> dict[str, tuple[str, list]]:
 def _source(file: str, text: str, rows: list, shape: str) -> Source:
     formula = parse(text)
     terms, relations = symbols(formula, "s"), symbols(formula, "r")
-    free = sorted(symbols(formula, "f"))
+    free = free_variables(formula)
     expected = {*terms, *relations}
     grounding, sets = [], {}
     kinds = _kinds(rows)
@@ -96,12 +97,11 @@ def _source(file: str, text: str, rows: list, shape: str) -> Source:
             sets.setdefault(kind, []).append(_tuples(one, free, place, kind))
     width = len(terms) + len(relations)
     ids = np.array(grounding, np.int32).reshape(len(grounding), width)
-    flat = {
-        kind: ([[answer[0] for answer in answers] for answers in lists], file)
-        for kind, lists in sets.items()
-    }
+    if len(free) == 1:
+        sets = {k: [[one for (one,) in answers] for answers in rows] for k, rows in sets.items()}
+    named = {kind: (lists, file) for kind, lists in sets.items()}
     places = list(range(len(rows)))
-    return Source(places, ids[:, : len(terms)], ids[:, len(terms) :], formula, flat, file)
+    return Source(places, ids[:, : len(terms)], ids[:, len(terms) :], formula, named, file)
 
 
 def _check_scopes(formula: Formula) -> None:
@@ -119,19 +119,24 @@ def _kinds(rows: list) -> tuple[str, ...]:
     return ("full",) if is_train else ("easy", "hard")
 
 
-def _tuples(answers: object, free: list[str], place: str, kind: str) -> list[tuple[int, ...]]:
-    """Answers as tuples in the order of the free variables' names.
+def _tuples(answers: object, free: Sequence[str], place: str, kind: str) -> list[tuple[int, ...]]:
+    """Answers as tuples in the order of `free`, whatever the order in which they are written.
 
     An object without any answers may name no variables.
     """
-    name = "_".join(free)
-    if not isinstance(answers, dict) or answers.keys() - {name}:
-        raise InputError(f"{place}: expected an object of {kind} answers under {name!r}")
-    rows = answers.get(name, [])
+    names = list(answers) if isinstance(answers, dict) else [""]
+    written = names[0].split("_") if names else list(free)
+    if len(names) > 1 or sorted(written) != sorted(free):
+        expected = "_".join(free)
+        raise InputError(f"{place}: expected an object of {kind} answers under {expected!r}")
+    rows = answers[names[0]] if names else []
     if not isinstance(rows, list):
         raise InputError(f"{place}: expected a list of {kind} answers")
     found = [tuple(row) if isinstance(row, list) else (row,) for row in rows]
     for row in found:
         if len(row) != len(free) or any(type(one) is not int for one in row):
-            raise InputError(f"{place}: {kind} answers must be ids for {', '.join(free)}")
-    return found
+            raise InputError(f"{place}: {kind} answers must be ids for {', '.join(written)}")
+    if written == list(free):
+        return found
+    columns = [written.index(name) for name in free]
+    return [tuple(row[column] for column in columns) for row in found]

@@ -3,7 +3,8 @@
 Parquet: the role `queries` is a table of queries and `answers` one of answers, as this workflow
 makes them. JSON lines: the role `queries` has a query a line, such as
 `{"formula": "r1(s1,f)", "anchors": [5], "relations": [0], "easy": [1], "hard": [7, 9]}`; anchors
-and relations are in the order in which the formula first names them; of `easy`, `hard`,
+and relations are in the order in which the formula first names them, and an answer of several free
+variables is a list of ids in the order of their numbers; of `easy`, `hard`,
 `retracted` and `full` all queries of a formula have the same ones. Where only some hard answers are
 asked for, all lines have them as `selected`; those of +H have the rule by which the others are
 easy, as `selection`, and if it is that of the release, what it takes for easy, as `filtered`.
@@ -13,7 +14,7 @@ graph in place of ids.
 
 import itertools
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import numpy as np
@@ -190,19 +191,27 @@ def _number(rows: list[tuple[int, dict]], labels: tuple[pa.Array, pa.Array], fil
         ids = _ids_by_label(rows, own, known)
         for number, query in rows:
             for key in (key for key in own if key in query):
-                for label in query[key]:
+                for label in _each(query[key]):
                     if not isinstance(label, str) or label not in ids:
                         raise InputError(
                             f"{file}:{number}: {key}: no {kind} has the label {abridged(label)}"
                         )
-                query[key] = [ids[label] for label in query[key]]
+                query[key] = [
+                    [ids[label] for label in one] if isinstance(one, list) else ids[one]
+                    for one in query[key]
+                ]
+
+
+def _each(labels: list) -> Iterator:
+    """Labels, and those in lists of labels."""
+    for one in labels:
+        yield from one if isinstance(one, list) else [one]
 
 
 def _ids_by_label(rows, keys: tuple[str, ...], known: pa.Array) -> dict[str, int]:
     """Ids of those labels in lines that are known."""
-    used = {
-        one for _, query in rows for key in keys for one in query.get(key, ()) if type(one) is str
-    }
+    lists = (query.get(key, ()) for _, query in rows for key in keys)
+    used = {one for labels in lists for one in _each(labels) if type(one) is str}
     # Half a pair of surrogates is a text in JSON, and no label.
     written = [one for one in sorted(used) if one == one.encode("utf-8", "replace").decode()]
     ids = given_ids(label_array(written), known, "labels").tolist()

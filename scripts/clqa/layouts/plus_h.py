@@ -11,11 +11,12 @@ from pathlib import Path
 
 import numpy as np
 
+from clqa.answer_lists import answer_rows
 from clqa.canonical_forms import canonical
 from clqa.errors import InputError, abridged
 from clqa.formulas import Formula, parse
 from clqa.layouts import beta_e
-from clqa.published_sets import Batch, Classes, Release, Source, answer_rows, batch, release_of
+from clqa.published_sets import Batch, Classes, Release, Source, batch, release_of
 from clqa.ragged import Ragged
 from clqa.ragged_sets import is_shared
 from clqa.release_ids import ReleaseIds
