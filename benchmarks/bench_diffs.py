@@ -51,11 +51,13 @@ def line(n: int, is_new: bool, case: str) -> str:
 def measure(folder: str) -> None:
     from diff_results import diff_results
 
-    start = time.perf_counter()
+    start, busy = time.perf_counter(), time.process_time()
     diff = diff_results(Path(folder, "a"), Path(folder, "b"))
-    seconds = time.perf_counter() - start
+    seconds, busy = time.perf_counter() - start, time.process_time() - busy
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
-    print(f"{seconds:5.1f} s, peak {peak:.2f} GiB, {diff['status']}, {diff['counts']}")
+    print(
+        f"{seconds:.1f} s ({busy:.1f} s of processors), peak {peak:.2f} GiB, {diff['status']}, {diff['counts']}"
+    )
 
 
 def main() -> None:

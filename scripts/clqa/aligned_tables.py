@@ -18,6 +18,7 @@ from clqa.errors import InputError
 _NUMBER = r"^[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]+)?$"
 _WHOLE = r"^-?[0-9]+$"
 _MOST = 1 << 62
+_BLOCK = 1 << 25  # bytes of text; each block has dictionaries of its own, which are then joined
 
 
 class Match(NamedTuple):
@@ -68,15 +69,17 @@ def read_text_table(path: Path) -> pa.Table:
     header = _header(path)
     kinds = dict.fromkeys(header, pa.dictionary(pa.int32(), pa.string()))
     try:
-        return pyarrow.csv.read_csv(
+        table = pyarrow.csv.read_csv(
             path,
+            pyarrow.csv.ReadOptions(block_size=_BLOCK),
             parse_options=pyarrow.csv.ParseOptions(
                 delimiter="\t", quote_char=False, ignore_empty_lines=False
             ),
             convert_options=pyarrow.csv.ConvertOptions(
                 column_types=kinds, strings_can_be_null=False
             ),
-        ).unify_dictionaries()
+        )
+        return table.unify_dictionaries().combine_chunks()
     except (pa.ArrowException, OSError) as error:
         reason = " ".join(str(error).split())[:200]
         raise InputError(f"{path}: not readable as a table ({reason}); make it again") from error
@@ -128,7 +131,8 @@ def codes_of(old: pa.ChunkedArray, new: pa.ChunkedArray) -> tuple[np.ndarray, np
 
 
 def _encoded(column: pa.ChunkedArray) -> tuple[np.ndarray, pa.Array]:
-    column = column.unify_dictionaries()
+    if column.num_chunks > 1:
+        column = column.unify_dictionaries()
     if not column.num_chunks:
         return np.empty(0, np.int32), pa.array([], pa.string())
     codes = np.concatenate([chunk.indices.to_numpy() for chunk in column.chunks])
