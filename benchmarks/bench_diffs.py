@@ -55,9 +55,8 @@ def measure(folder: str) -> None:
     diff = diff_results(Path(folder, "a"), Path(folder, "b"))
     seconds, busy = time.perf_counter() - start, time.process_time() - busy
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
-    print(
-        f"{seconds:.1f} s ({busy:.1f} s of processors), peak {peak:.2f} GiB, {diff['status']}, {diff['counts']}"
-    )
+    about = f"{diff['status']}, {diff['counts']}"
+    print(f"{seconds:.1f} s ({busy:.1f} s of processors), peak {peak:.2f} GiB, {about}")
 
 
 def main() -> None:

@@ -1,10 +1,10 @@
 """Two tables of text, their rows matched by keys, and the cells in which they differ.
 
-Cells are held as numbers of their distinct texts, so that tables of millions of rows fit in memory
-and most of a comparison is that of integers.
+Keys are held as numbers of their distinct texts, so that tables of millions of rows fit in memory
+and are matched as integers; texts are read as numbers only where they differ.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -57,8 +57,8 @@ class Cells(NamedTuple):
     sizes: np.ndarray
 
 
-def read_text_table(path: Path) -> pa.Table:
-    """A TSV table (one header line, no quoting) whose columns are dictionaries of texts.
+def read_text_table(path: Path, keys: Collection[str] = ()) -> pa.Table:
+    """A TSV table (one header line, no quoting) of texts; columns of `keys` are dictionaries.
 
     Raises
     ------
@@ -67,7 +67,8 @@ def read_text_table(path: Path) -> pa.Table:
         column has no name or that of another.
     """
     header = _header(path)
-    kinds = dict.fromkeys(header, pa.dictionary(pa.int32(), pa.string()))
+    words = pa.dictionary(pa.int32(), pa.string())
+    kinds = {name: words if name in keys else pa.string() for name in header}
     try:
         table = pyarrow.csv.read_csv(
             path,
@@ -121,7 +122,7 @@ def _last_byte(path: Path) -> bytes:
 
 def codes_of(old: pa.ChunkedArray, new: pa.ChunkedArray) -> tuple[np.ndarray, np.ndarray, pa.Array]:
     """Two columns of texts as numbers of the same distinct texts, and these texts."""
-    sides = [_encoded(column) for column in (old, new)]
+    sides = [encoded(column) for column in (old, new)]
     texts = pa.chunked_array([words for _, words in sides], pa.string()).unique()
     numbers = []
     for codes, words in sides:
@@ -130,7 +131,10 @@ def codes_of(old: pa.ChunkedArray, new: pa.ChunkedArray) -> tuple[np.ndarray, np
     return *numbers, texts
 
 
-def _encoded(column: pa.ChunkedArray) -> tuple[np.ndarray, pa.Array]:
+def encoded(column: pa.ChunkedArray) -> tuple[np.ndarray, pa.Array]:
+    """A column of texts as numbers of its distinct texts, and these."""
+    if not pa.types.is_dictionary(column.type):
+        column = pc.dictionary_encode(column)
     if column.num_chunks > 1:
         column = column.unify_dictionaries()
     if not column.num_chunks:
@@ -211,22 +215,26 @@ def differing_cells(
     atol : float, or one per matched row
     """
     for column in columns:
-        one, other, texts = codes_of(old[column], new[column])
-        one, other = one[match.old], other[match.new]
-        rows = np.flatnonzero(one != other)
+        sides = [_plain(one[column]) for one in (old, new)]
+        pairs = [side.take(pa.array(rows)) for side, rows in zip(sides, match[:2], strict=True)]
+        rows = np.flatnonzero(pc.not_equal(*pairs).to_numpy(zero_copy_only=False))
         if not len(rows):
             continue
-        numbers, wholes = numbers_of(texts)
-        before, after = numbers[one[rows]], numbers[other[rows]]
+        texts = [side.take(pa.array(rows)) for side in pairs]
+        (before, old_whole), (after, new_whole) = (numbers_of(side) for side in texts)
         with np.errstate(invalid="ignore"):
             deltas = after - before
             within = np.abs(deltas) <= (atol if np.isscalar(atol) else atol[rows])
-        are_counts = wholes[one[rows]] & wholes[other[rows]] & (deltas != 0)
+        are_counts = old_whole & new_whole & (deltas != 0)
         differs = ~within | are_counts
         largest = np.fmax(1.0, np.fmax(np.abs(before), np.abs(after)))
         sizes = np.nan_to_num(np.abs(deltas) / largest, nan=0.0, posinf=0.0)
         deltas = np.where(np.isfinite(deltas), deltas, np.nan)
         yield Cells(column, rows[differs], deltas[differs], sizes[differs])
+
+
+def _plain(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    return column.cast(pa.string()) if pa.types.is_dictionary(column.type) else column
 
 
 def numbers_of(texts: pa.Array | pa.ChunkedArray) -> tuple[np.ndarray, np.ndarray]:

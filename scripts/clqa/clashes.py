@@ -57,7 +57,13 @@ def clashes(old: Side, new: Side) -> Clashes:
             distances[one, other] = differing_fields(*protocols) or ("fingerprint",)
         return distances[one, other]
 
-    for own, others in _groups(*subjects):
+    alone, several = _groups(*subjects)
+    for rows, places, out in zip(alone, sides, found, strict=False):
+        out.extend(places.rows[rows].tolist())
+    words = np.stack([kind[rows] for kind, rows in zip(kinds, alone, strict=True)], axis=1)
+    for one, other in np.unique(words, axis=0).tolist():
+        found[2].update(fields(one, other))
+    for own, others in several:
         words = tuple(kinds[0][own].tolist()), tuple(kinds[1][others].tolist())
         if words not in pairings:
             pairings[words] = list(_closest(*words, fields))
@@ -68,19 +74,23 @@ def clashes(old: Side, new: Side) -> Clashes:
     return Clashes(np.array(found[0], np.int64), np.array(found[1], np.int64), found[2])
 
 
-def _groups(old: np.ndarray, new: np.ndarray) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-    """Places of the rows of each subject that both sides have."""
+def _groups(
+    old: np.ndarray, new: np.ndarray
+) -> tuple[list[np.ndarray], list[tuple[np.ndarray, ...]]]:
+    """Places of the rows of each subject that both sides have: of one row on each, of several."""
     orders = [np.argsort(side, kind="stable") for side in (old, new)]
     names = np.intersect1d(old, new)
-    bounds = [
-        [np.searchsorted(side[order], names, end) for end in ("left", "right")]
+    spans = [
+        np.searchsorted(side[order], [names, names + 1])
         for side, order in zip((old, new), orders, strict=True)
     ]
-    for place in range(len(names)):
-        yield tuple(
-            order[low[place] : high[place]]
-            for order, (low, high) in zip(orders, bounds, strict=True)
-        )
+    is_alone = np.all([high - low == 1 for low, high in spans], axis=0)
+    alone = [order[low[is_alone]] for order, (low, _) in zip(orders, spans, strict=True)]
+    several = [
+        tuple(order[low[n] : high[n]] for order, (low, high) in zip(orders, spans, strict=True))
+        for n in np.flatnonzero(~is_alone)
+    ]
+    return alone, several
 
 
 def _closest(old: tuple, new: tuple, fields) -> Iterator[tuple[int, int]]:

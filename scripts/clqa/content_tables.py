@@ -69,7 +69,7 @@ def _tsv(path: Path) -> Content:
         parse = pyarrow.csv.ParseOptions(delimiter="\t", quote_char=False)
         table = pyarrow.csv.read_csv(path, options, parse)
         return Content(("id",), _as_texts(table))
-    table = read_text_table(path)
+    table = read_text_table(path, TABLE_KEYS + METRICS_KEYS)
     known = tuple(key for key in TABLE_KEYS if key in table.column_names)
     return Content(known or tuple(table.column_names[:1]), table)
 
@@ -121,7 +121,7 @@ def table_facts(path: Path) -> dict:
 
 
 def _as_texts(table: pa.Table) -> pa.Table:
-    """Every column as a dictionary of texts; nothing is an empty text, a list its items."""
+    """Every column as texts; nothing is an empty text, a list its items."""
     columns = {}
     for name in table.column_names:
         column = table[name]
@@ -130,8 +130,7 @@ def _as_texts(table: pa.Table) -> pa.Table:
             column = column.cast(kind.value_type)
         elif pa.types.is_list(kind) or pa.types.is_large_list(kind):
             column = pc.binary_join(column.cast(pa.list_(pa.string())), " ")
-        texts = pc.fill_null(column.cast(pa.string()), "")
-        columns[name] = pc.dictionary_encode(texts)
+        columns[name] = pc.fill_null(column.cast(pa.string()), "")
     return pa.table(columns)
 
 
@@ -145,8 +144,8 @@ def _keyed(table: pa.Table, keys: tuple[str, ...]) -> Content:
     counts = np.arange(len(order)) - np.repeat(starts, np.diff(starts, append=len(order)))
     numbers = np.empty(len(order), np.int64)
     numbers[order] = counts
-    number = pc.dictionary_encode(pa.array(numbers).cast(pa.string()))
-    return Content((*keys, _UNKEYED), table.append_column(_UNKEYED, pa.chunked_array([number])))
+    number = pa.array(numbers).cast(pa.string())
+    return Content((*keys, _UNKEYED), table.append_column(_UNKEYED, number))
 
 
 def _arrays(path: Path) -> Content:

@@ -5,8 +5,9 @@ from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
-from clqa.aligned_tables import differing_cells, key_of, matched
+from clqa.aligned_tables import differing_cells, encoded, key_of, matched
 from clqa.clashes import Side, clashes, named_protocols
 from clqa.content_tables import (
     METRICS_KEYS,
@@ -295,26 +296,20 @@ def _tolerances(diff: dict, table: pa.Table, rows: np.ndarray) -> np.ndarray | f
     """What each matched row may be apart, where some metrics have a tolerance of their own."""
     if not diff["by_metric"] or "metric" not in table.column_names:
         return diff["atol"]
-    names = table["metric"].combine_chunks()
-    names = names.chunk(0) if isinstance(names, pa.ChunkedArray) else names
+    codes, names = encoded(table["metric"])
     own = [
         diff["by_metric"].get(name, diff["by_metric"].get(name.partition("@")[0], diff["atol"]))
-        for name in names.dictionary.to_pylist()
+        for name in names.to_pylist()
     ]
-    return np.array(own)[names.indices.to_numpy()][rows]
+    return np.array(own)[codes][rows]
 
 
 def _has_text(table: pa.Table, columns: list[str]) -> np.ndarray:
     """Which rows have a text in any of the columns."""
     found = np.zeros(table.num_rows, bool)
     for name in columns:
-        parts = [
-            np.array([bool(text) for text in chunk.dictionary.to_pylist()] or [False])[
-                chunk.indices.to_numpy()
-            ]
-            for chunk in table[name].chunks
-        ]
-        found |= np.concatenate([np.zeros(0, bool), *parts])
+        texts = table[name].cast(pa.string())
+        found |= pc.not_equal(texts, "").to_numpy(zero_copy_only=False)
     return found
 
 
