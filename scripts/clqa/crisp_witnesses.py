@@ -60,8 +60,8 @@ class CrispWitness(NamedTuple):
 
     @property
     def n_missing(self) -> int:
-        """How many different edges have to be predicted."""
-        return len({step.edge for step in self.steps if step.status == "missing"})
+        """How many atoms stand on edges that have to be predicted."""
+        return sum(step.status == "missing" for step in self.steps)
 
 
 def indexed_edges(parts: Iterable[np.ndarray], relations: Collection[int]) -> Edges:

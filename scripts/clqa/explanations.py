@@ -228,6 +228,8 @@ def model_witness(
     path = results / "ranks" / queries / model / f"{subject.shard}.parquet"
     facts = read_ranks(path)[1]["model"]
     settings = facts["settings"]
+    if "predictor" not in settings:
+        return None
     module = load_method(facts["method"], settings)
     if not takes_links(module):
         return None
