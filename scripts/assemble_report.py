@@ -126,7 +126,8 @@ def assemble_report(
         "references": reference_table([one for part in sections for one in part.references]),
     }
     averages = overview(scopes)
-    write_tables(path_to_tables, averages, sections, inventory)
+    shows_intervals = run.get("intervals", {}).get("in_tables", False)
+    write_tables(path_to_tables, averages, sections, inventory, shows_intervals)
 
     paths = [*paths_to_scores.values(), *paths_to_intervals.values(), *paths_to_answers.values()]
     paths += [*paths_to_sets.values(), *paths_to_bands.values()]

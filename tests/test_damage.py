@@ -11,7 +11,7 @@ import pytest
 from assemble_report import assemble_report
 from clqa.answer_sizes import answer_sizes, answers_hash
 from clqa.errors import InputError
-from clqa.files import read_json
+from clqa.files import read_json, read_sealed, write_sealed
 from clqa.graphs import read_graph, write_graph
 from clqa.inventories import graph_table, sampling_table
 from clqa.predictions import open_predictions, write_predictions
@@ -475,8 +475,12 @@ def test_a_damaged_report_of_a_sampling_is_refused(tmp_path, content):
 
 
 def changed_json(path, change):
-    content = change(json.loads(path.read_text()))
-    path.write_text(json.dumps(content))
+    """A file as if it had been written with other content."""
+    content = change(read_sealed(path))
+    if isinstance(content, dict):
+        write_sealed(path, content)
+    else:
+        path.write_text(json.dumps(content))
     return path
 
 
