@@ -2,12 +2,14 @@
 
 import copy
 import json
+import math
 import shutil
 
 import numpy as np
 import pyarrow as pa
 import pytest
 
+from clqa import metrics
 from clqa.diffs import compare_results
 from clqa.errors import InputError
 from clqa.files import read_sealed, sha256_of, write_sealed
@@ -209,17 +211,71 @@ def test_every_file_of_a_manifest_has_a_stage_and_its_inputs(base):
     assert ranks["inputs"] == {name: files[name]["sha256"] for name in names}
 
 
-def test_the_rows_of_a_dump_are_matched_by_their_queries(base, other):
-    """cases.md 96: the order of a dump's rows changes nothing."""
-    path = other / "predictions/toy-test/popular/all.npy"
-    scores, sidecar = np.load(path), json.loads(path.with_suffix(".json").read_text())
+def shuffled(results, model):
+    """Put the rows of a dump, and the ids in its sidecar, into another order."""
+    path = results / "predictions/toy-test" / model / "all.npy"
+    scores, sidecar = np.load(path), read_sealed(path.with_suffix(".json"))
     order = np.random.default_rng(0).permutation(len(scores))
     np.save(path, scores[order])
     sidecar["query_ids"] = [sidecar["query_ids"][place] for place in order]
-    path.with_suffix(".json").write_text(json.dumps(sidecar))
+    sidecar["sha256"] = sha256_of(path)
+    write_sealed(path.with_suffix(".json"), sidecar)
+    return path, order
+
+
+def test_case_96_the_order_of_a_dump_changes_no_rank_and_no_metric(base, other):
+    shuffled(other, "popular")
+    make_ranks(other, MODELS)
+    make_scores(other, RUN)
+    make_report(other, RUN)
+    diff, trace = the_trace(base, other, atol=0)
+    assert (diff["status"], trace["first"]) == ("equal", None)
+
+
+def test_case_96_ranks_aggregate_to_the_reported_mrr_exactly(base):
+    rows = read_table(base / "ranks/toy-test/popular/all.parquet")[0].to_pylist()
+    queries = {}
+    for row in rows:
+        if (row["filter"], row["shape"]) == ("observed-and-full", "2p"):
+            rank = 1 + row["greater"] + row["tied"]
+            queries.setdefault(row["query_id"], []).append(1 / rank)
+    means = [math.fsum(values) / len(values) for values in queries.values()]
+    lines = (base / "runs/toy/metrics.tsv").read_text().splitlines()
+    named = [dict(zip(lines[0].split("\t"), line.split("\t"), strict=True)) for line in lines]
+    asked = {"metric": "mrr", "ties": "pessimistic", "shape": "2p", "model": "popular"}
+    asked |= {"stratum": ""}
+    (found,) = [one for one in named if asked.items() <= one.items()]
+    assert float(found["value"]) == pytest.approx(math.fsum(means) / len(means), abs=1e-15)
+
+
+def test_case_95_scoring_a_stored_dump_again_reproduces_every_number(base, other):
+    for kind in ("ranks", "tops", "scores", "intervals", "sets", "runs"):
+        shutil.rmtree(other / kind)
+    make_ranks(other, MODELS)
+    make_scores(other, RUN)
+    make_report(other, RUN)
+    assert compare_results(base, other, atol=1e-12)["status"] == "equal"
+
+
+def test_case_95_a_new_version_of_a_metric_touches_that_metric_alone(base, other, monkeypatch):
+    monkeypatch.setitem(metrics.VERSIONS, "hits@K", 2)
+    make_report(other, RUN)
+    diff, _ = the_trace(base, other)
+    assert (diff["status"], diff["protocol"]) == ("not comparable", ["metric_version"])
+    assert {entry["key"]["metric"] for entry in diff["clashes"]} == {"hits@3"}
+    n_rows = (base / "runs/toy/metrics.tsv").read_text().count("\thits@3\t")
+    assert diff["counts"]["clashes"] == n_rows
+    assert diff["counts"]["changed"] == 0
+
+
+def test_the_rows_of_a_dump_are_matched_by_their_queries(base, other):
+    path, order = shuffled(other, "popular")
+    scores = np.empty_like(np.load(path))
+    scores[order] = np.load(path)
+    names = json.loads(path.with_suffix(".json").read_text())["query_ids"]
     before = base / "predictions/toy-test/popular/all.npy"
     assert compare_results(before, path)["status"] == "equal"
     scores[0, 0] += 1
     np.save(path, scores[order])
     (entry,) = compare_results(before, path)["changed"]
-    assert entry["key"]["row"] == sidecar["query_ids"][list(order).index(0)]
+    assert entry["key"]["row"] == names[list(order).index(0)]

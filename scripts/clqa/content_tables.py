@@ -110,8 +110,9 @@ def _text(content: object) -> str:
 def _parquet(path: Path) -> Content:
     with pq.ParquetFile(path) as opened:
         table = opened.read()
-    known = tuple(key for key in _ROW_KEYS if key in table.column_names)
-    return _keyed(_as_texts(table), known or tuple(table.column_names[:1]))
+    known = [field.name for field in table.schema if not pa.types.is_floating(field.type)]
+    keys = tuple(key for key in _ROW_KEYS if key in known) or tuple(table.column_names[:1])
+    return _keyed(_as_texts(table), keys)
 
 
 def table_facts(path: Path) -> dict:
