@@ -12,8 +12,6 @@ import signal
 import sys
 from pathlib import Path
 
-from clqa.errors import InputError
-from clqa.keyed_tables import write_tsv
 from clqa.cqd_results import (
     COLUMNS,
     METRICS,
@@ -22,6 +20,8 @@ from clqa.cqd_results import (
     score_rows,
     selected,
 )
+from clqa.errors import InputError
+from clqa.keyed_tables import write_tsv
 from clqa.roundings import STATEMENT, rounded
 
 

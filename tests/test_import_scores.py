@@ -4,8 +4,8 @@ import json
 
 import pytest
 
-from clqa.keyed_tables import read_keyed_table
 from clqa.cqd_results import SHAPES
+from clqa.keyed_tables import read_keyed_table
 from import_scores import main
 
 # Hits@3 of CQD-Beam on FB15k-237 as published (Arakelyan et al., 2021): 2p 3p 2i 3i ip pi 2u up.

@@ -23,7 +23,7 @@ from clqa.models import (
     takes_links,
     visible_parts,
 )
-from clqa.plans import plan, tree_plan
+from clqa.plans import Plan, plan, tree_plan
 from clqa.printed_queries import values_of
 from clqa.query_sets import Answers, read_answers, read_queries
 from clqa.scores import read_ranks
@@ -218,7 +218,7 @@ def _better(
 def model_witness(
     results: Path, queries: str, model: str, subject: Subject, entity: int
 ) -> Witness | None:
-    """The best assignment by a model over predicted links; None for models of other kinds.
+    """The best assignment by a model over predicted links, of shapes that are trees; else None.
 
     Raises
     ------
@@ -228,7 +228,7 @@ def model_witness(
     path = results / "ranks" / queries / model / f"{subject.shard}.parquet"
     facts = read_ranks(path)[1]["model"]
     settings = facts["settings"]
-    if "predictor" not in settings:
+    if "predictor" not in settings or not isinstance(subject.batch.plan, Plan):
         return None
     module = load_method(facts["method"], settings)
     if not takes_links(module):

@@ -116,23 +116,26 @@ def manifest_files(
     models : `method` and `settings` of each, under the names of their files
     imported : link predictors that are not trained
     """
-    digests = {}
+    digests, models = {}, {name: dict(about) for name, about in models.items()}
     for path in paths:
         name = relative(path, root)
         digests[name] = sha256_of(path)
         if name.startswith("ranks/"):
-            digests |= _predictions(name, path)
+            _, queries, model, shard = name.split("/")
+            metadata = json.loads(pq.read_metadata(path).metadata[KEY])
+            lists = _lists_of(model, metadata["model"]["settings"])
+            models.setdefault(model, {})["lists"] = lists or model
+            dump = shard if lists else f"{shard.removesuffix('.parquet')}.npy"
+            digests[f"predictions/{queries}/{lists or model}/{dump}"] = metadata["predictions"]
     competing = [name for name in run["models"] if models[name]["method"] not in CONTROLS]
     facts = Facts(query_sets, models, run["query_sets"], competing, imported)
     return traced(digests, facts)
 
 
-def _predictions(name: str, path: str | os.PathLike) -> dict[str, str]:
-    """The digest of the dump that ranks were counted in; the dump may be gone."""
-    metadata = json.loads(pq.read_metadata(path).metadata[KEY])
-    return {
-        f"predictions{name.removeprefix('ranks')[: -len('.parquet')]}.npy": metadata["predictions"]
-    }
+def _lists_of(model: str, settings: dict) -> str | None:
+    """The lists that are cut of which a model is one bound; None for other models."""
+    bound = f".{settings.get('unlisted')}"
+    return model.removesuffix(bound) if model.endswith(bound) else None
 
 
 def _models(scores: Iterable[Scores]) -> dict[str, dict]:

@@ -46,7 +46,7 @@ _OPTIONAL = {
 }
 # What a sidecar may say about where its queries come from; it must not differ from the expected.
 _ORIGIN = {"graph": "the graph", "queries": "the query set"}
-_FURTHER = ("dtype", "bytes", "shapes")
+_FURTHER = ("dtype", "bytes", "shapes", "formulas", "split", "observed", "full", "arity")
 
 
 class Predictions(NamedTuple):

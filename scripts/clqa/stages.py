@@ -34,7 +34,7 @@ class Kind(NamedTuple):
     inputs: tuple[str, ...] = ()
 
 
-_OF_RANKS = (_ANSWERS, _GRAPH, _QUERIES, "predictions/{queries}/{model}/{shard}.npy")
+_OF_RANKS = (_ANSWERS, _GRAPH, _QUERIES, "predictions/{queries}/{lists}/{shard}.{ending}")
 _OF_SETS = (_TOPS, _ANSWERS, _QUERIES, _GRAPH, _LABELS[1])
 _OF_TUNING = ("tops/{valid}/{model}/{shard}.parquet", "answers/{valid}/{shard}.parquet")
 _OF_REPORT = (
@@ -57,7 +57,7 @@ KINDS = (
     Kind(
         "predictions",
         "predict_answers",
-        "predictions/{queries}/{model}/{shard}.npy",
+        "predictions/{queries}/{model}/{file}",
         (_GRAPH, _QUERIES, "predictors/{graph}/{predictor}.npz"),
     ),
     Kind("ranks", "rank_answers", _RANKS, _OF_RANKS),
@@ -79,7 +79,7 @@ class Facts(NamedTuple):
         Of the run and of what it is tuned on, with `graph`, and `valid` and `published` where they
         have them.
     models : dict
-        `method` and `settings` of each model.
+        `method` and `settings` of each model, and the name of the `lists` that it is a bound of.
     asked : collection of str
         The query sets of the run.
     competing : collection of str
@@ -146,9 +146,12 @@ def _inputs(
     known = {**values, **{key: entry[key] for key in ("graph", "valid") if key in entry}}
     model = facts.models.get(values.get("model", ""), {})
     known["predictor"] = model.get("settings", {}).get("predictor", "")
-    if "file" in known and kind.rule == "sample_queries":
+    known["lists"] = model.get("lists", values.get("model", ""))
+    if "file" in known and kind.rule in ("sample_queries", "predict_answers"):
         known["shard"] = known.pop("file").rpartition(".")[0]
     patterns = [*kind.inputs, *_further(kind.rule, known, facts)]
+    if kind.rule == "predict_answers" and _is_imported(known, facts):
+        patterns = [_QUERIES, *_LABELS]
     expressions = [re.compile(_expression(one, known)) for one in patterns]
     for path in digests:
         if any(one.fullmatch(path) for one in expressions) and _is_read(kind.rule, path, facts):
@@ -182,7 +185,16 @@ def _rule(rule: str, values: dict[str, str], facts: Facts) -> str:
         return "import_queries"
     if rule == "train_predictor" and values["file"].split(".")[0] in facts.imported:
         return "import_predictor"
+    if rule == "predict_answers" and _is_imported(values, facts):
+        return "import_lists" if values["file"].endswith(".parquet") else "import_predictions"
     return "predict_oracle" if rule == "predict_answers" and _is_oracle(values, facts) else rule
+
+
+def _is_imported(values: Mapping[str, str], facts: Facts) -> bool:
+    """Whether scores come from files; of lists that are cut, models are their bounds."""
+    named = [facts.models.get(values.get("model", ""), {})]
+    named += [one for one in facts.models.values() if one.get("lists") == values.get("model")]
+    return any(one.get("method") == "imported" for one in named)
 
 
 def _is_oracle(values: Mapping[str, str], facts: Facts) -> bool:
