@@ -69,13 +69,13 @@ def test_a_sidecar_whose_keys_or_values_have_changed_is_refused(dump, change):
     text = dump[1].read_text()
     assert change(text) != text
     dump[1].write_text(change(text))
-    with pytest.raises(InputError, match="changed since it was written|unknown key"):
+    with pytest.raises(InputError, match=r"changed since it was written|unknown key"):
         open_predictions(*dump, table())
 
 
 def test_an_unknown_key_of_a_sidecar_from_elsewhere_is_refused(dump):
     edit(dump[1], grapi="x")
-    with pytest.raises(InputError, match="unknown key 'grapi'; known are query_ids"):
+    with pytest.raises(InputError, match="unknown key 'grapi'"):
         open_predictions(*dump, table())
 
 

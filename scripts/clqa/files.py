@@ -170,6 +170,7 @@ def read_json(path: str | os.PathLike) -> dict:
 def write_sealed(path: str | os.PathLike, content: dict) -> None:
     """Write JSON with a digest of itself, so that no change of a digit goes unseen."""
     content = json.loads(json.dumps(content, allow_nan=False))  # as it will be read
+    content.pop(SEAL, None)
     write_json(path, {**content, SEAL: _digest(content)})
 
 
