@@ -1,6 +1,6 @@
 """Put the scores of a run into metrics, tables and one page."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 from clqa.answer_sizes import answer_sizes, answers_hash, shape_hashes
@@ -11,7 +11,7 @@ from clqa.files import sha256_of, write_json
 from clqa.interval_tables import read_intervals
 from clqa.inventories import check_samplings, graph_hashes, graph_table, sampling_table
 from clqa.logs import log_to
-from clqa.manifests import manifest, versions
+from clqa.manifests import manifest, manifest_files, versions
 from clqa.pages import page, section, write_page
 from clqa.reference_tables import comparisons, reference_table
 from clqa.reports import metric_rows, write_rows
@@ -44,6 +44,9 @@ def assemble_report(
     path_to_report: str,
     path_to_versions: str,
     path_to_manifest: str,
+    paths_to_origins: Iterable[str] = (),
+    partners: Mapping[str, dict] | None = None,
+    imported: Sequence[str] = (),
 ) -> None:
     """Write all results of a run; no order of the inputs changes a byte of them.
 
@@ -62,6 +65,12 @@ def assemble_report(
         switches the first is shown first.
     query_sets : dict
         For each query set its catalogue entry, with `graph` and `split`.
+    paths_to_origins : paths
+        What those files were made from; the manifest traces numbers back to them.
+    partners : dict
+        Catalogue entries of the query sets on which those of the run are tuned.
+    imported : list of str
+        Link predictors that are not trained.
 
     Raises
     ------
@@ -118,19 +127,28 @@ def assemble_report(
         "references": reference_table([one for part in sections for one in part.references]),
     }
     averages = overview(scopes)
-    write_tables(path_to_tables, averages, sections, inventory)
+    shows_intervals = run.get("intervals", {}).get("in_tables", False)
+    write_tables(path_to_tables, averages, sections, inventory, shows_intervals)
 
     paths = [*paths_to_scores.values(), *paths_to_intervals.values(), *paths_to_answers.values()]
     paths += [*paths_to_sets.values(), *paths_to_bands.values()]
     paths += [*paths_to_samplings.values(), *paths_to_summaries.values()]
     paths += [*paths_to_audits.values(), *paths_to_comparisons.values()]
-    results = Path(path_to_manifest).parents[2]
-    origin = manifest(run, query_sets, scores, rows, paths, results, set_protocols(answer_sets))
+    origin = manifest(run, query_sets, scores, rows, set_protocols(answer_sets))
     software = versions()
-    write_json(path_to_manifest, origin)
     write_json(path_to_versions, software)
     content = page(averages, sections, inventory, origin, software)
     write_page(path_to_report, path_to_template, content)
+    made = [path_to_metrics, path_to_versions, path_to_report, *Path(path_to_tables).iterdir()]
+    origin["files"] = manifest_files(
+        [*paths, *paths_to_origins, *made],
+        Path(path_to_manifest).parents[2],
+        run,
+        {**(partners or {}), **query_sets},
+        {one.model: one.metadata["model"] for one in scores},
+        imported,
+    )
+    write_json(path_to_manifest, origin)
 
 
 def _shards(paths: Mapping[tuple[str, str], str], queries: str) -> list[str]:
@@ -166,4 +184,7 @@ if __name__ == "__main__":
         path_to_report=snakemake.output.report,
         path_to_versions=snakemake.output.versions,
         path_to_manifest=snakemake.output.manifest,
+        paths_to_origins=snakemake.input.origins,
+        partners=snakemake.params.partners,
+        imported=snakemake.params.imported,
     )

@@ -10,7 +10,7 @@ from clqa.answers import released_answers, split_answers
 from clqa.audits import Ground, Labels, audit_shape
 from clqa.class_audits import audit_classes
 from clqa.errors import damaged
-from clqa.files import write_json
+from clqa.files import write_sealed
 from clqa.formulas import parse
 from clqa.graphs import read_graph
 from clqa.logs import log_to
@@ -94,7 +94,7 @@ def audit_queries(
             name: implied_cap(np.concatenate(parts), graph.n_entities)
             for name, parts in lengths.items()
         }
-    write_json(path_to_audit, {**about, "skipped": skipped, "shapes": shapes})
+    write_sealed(path_to_audit, {**about, "skipped": skipped, "shapes": shapes})
 
 
 def _of_graph(ground: Ground, formula, rows: Queries, found: Answers) -> Answers:

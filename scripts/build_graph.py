@@ -3,7 +3,7 @@
 import os
 
 from clqa.errors import InputError, placed
-from clqa.files import write_json
+from clqa.files import write_sealed
 from clqa.graph_entries import APART, DICTIONARIES, complete_entry, observed_parts
 from clqa.graph_summaries import check_facts, graph_summary, source_summary
 from clqa.graphs import SPLITS, candidates, make_graph, parts_of, write_graph
@@ -80,7 +80,7 @@ def build_graph(
     write_graph(path_to_graph, built)
     write_labels(path_to_entities, triples.entities)
     write_labels(path_to_relations, directed.relations)
-    write_json(path_to_summary, summary)
+    write_sealed(path_to_summary, summary)
 
 
 def _with_dictionaries(read, files, names, receipt, entry):

@@ -6,7 +6,7 @@ from numpy import empty, int32, int64, unique, zeros
 
 from clqa.adjacencies import split_edges, split_view
 from clqa.errors import InputError
-from clqa.files import write_json
+from clqa.files import write_sealed
 from clqa.formulas import parse, symbols
 from clqa.graphs import read_graph
 from clqa.logs import log_to
@@ -71,7 +71,7 @@ def import_shard(
         metadata["easy"] = release.easy
     sizes = {shape: len(names) for shape, names in ids.items()}
     about = {"sizes": sizes, "layout": published["layout"], "refused": refused}
-    write_json(path_to_report, report)
+    write_sealed(path_to_report, report)
     write_published(path_to_published, ids, batches, {**metadata, **about})
     write_queries(path_to_queries, queries, metadata, source=published["layout"])
 

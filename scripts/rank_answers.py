@@ -105,7 +105,7 @@ def rank_answers(
         answers, rankings = answers._replace(shapes={}), []
     else:
         table = _table(answers, [one.counts for one in rankings], rules)
-    write_table(path_to_ranks, table, about)
+    write_table(path_to_ranks, table, {**about, "predictions": predictions.sidecar["sha256"]})
     write_tops(path_to_tops, answers, rankings, {**about, "depth": depth})
 
 

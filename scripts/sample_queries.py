@@ -7,7 +7,7 @@ from tqdm import tqdm
 import clqa.sampling
 from clqa.answers import split_answers
 from clqa.errors import placed
-from clqa.files import write_json
+from clqa.files import write_sealed
 from clqa.formulas import parse
 from clqa.graphs import read_graph
 from clqa.judgements import Rules
@@ -44,7 +44,7 @@ def sample_queries(
             )
     ids = [name for batch in batches.values() for name in batch.query_ids]
     metadata = describe_queries(graph, split, shapes, ids)
-    write_json(path_to_report, report)
+    write_sealed(path_to_report, report)
     write_queries(path_to_queries, batches, metadata, source="sampled")
 
 

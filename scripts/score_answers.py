@@ -40,6 +40,7 @@ def score_answers(
         ranks, origin = read_ranks(path_to_ranks)
         answers, queries = read_answers(path_to_answers), read_queries(path_to_queries)
         check_asked_of(graph, origin["split"], queries, path_to_queries)
+        origin.pop("predictions", None)
         about = {key: origin[key] for key in ("model", "missing", "lacking") if key in origin}
         if {**answers.metadata, **about} != origin:
             raise InputError(

@@ -1,7 +1,6 @@
 """A small made-up run: all that `assemble_report` reads, written into a result folder."""
 
 import itertools
-import json
 from pathlib import Path
 
 import numpy as np
@@ -10,6 +9,7 @@ import pyarrow as pa
 from clqa.answer_sizes import SETS
 from clqa.audit_forms import DEGENERATE, NOTABLE
 from clqa.competitions import competitions
+from clqa.files import write_sealed
 from clqa.methods import CONTROLS
 from clqa.metrics import metric, score_id
 from clqa.query_sets import set_hash
@@ -130,8 +130,7 @@ _SUMMARY = {
 
 
 def _write_json(path: Path, content: dict) -> Path:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(json.dumps(content))
+    write_sealed(path, content)
     return path
 
 

@@ -11,7 +11,7 @@ import pytest
 from assemble_report import assemble_report
 from clqa.answer_sizes import answer_sizes, answers_hash
 from clqa.errors import InputError
-from clqa.files import read_json
+from clqa.files import SEAL, read_json, read_sealed, write_sealed
 from clqa.graphs import read_graph, write_graph
 from clqa.inventories import graph_table, sampling_table
 from clqa.predictions import open_predictions, write_predictions
@@ -376,7 +376,8 @@ def test_a_damaged_matrix_is_refused(dump, content):
     ],
 )
 def test_a_sidecar_with_wrong_values_is_refused(dump, change):
-    dump[1].write_text(json.dumps(json.loads(dump[1].read_text()) | change))
+    content = read_sealed(dump[1]) | change
+    dump[1].write_text(json.dumps(content))
     refusal(dump[1], lambda path: open_predictions(dump[0], path, None))
 
 
@@ -475,8 +476,12 @@ def test_a_damaged_report_of_a_sampling_is_refused(tmp_path, content):
 
 
 def changed_json(path, change):
-    content = change(json.loads(path.read_text()))
-    path.write_text(json.dumps(content))
+    """A file as if it had been written with other content."""
+    content = change(read_sealed(path))
+    if isinstance(content, dict):
+        write_sealed(path, content)
+    else:
+        path.write_text(json.dumps(content))
     return path
 
 
@@ -539,6 +544,23 @@ def test_what_is_not_the_report_of_the_sampling_is_refused(run, change):
 def test_a_summary_with_wrong_values_is_refused(run, change):
     path = changed_json(run["paths_to_summaries"]["toy"], lambda summary: summary | change)
     refusal(path, lambda _: assemble_report(**run))
+
+
+@pytest.mark.parametrize(
+    ("kind", "name"),
+    [("summaries", "toy"), ("audits", "toy-test"), ("samplings", ("toy-test", "one"))],
+)
+def test_a_digit_that_has_changed_in_a_json_result_is_found(run, kind, name):
+    path = run[f"paths_to_{kind}"][name]
+    text = path.read_text()
+    for old, new in ((": 6", ": 7"), (": 120", ": 121")):
+        if old in text:
+            path.write_text(text.replace(old, new, 1))
+            break
+    assert path.read_text() != text
+    assert "changed since it was written" in refusal(path, lambda _: assemble_report(**run))
+    path.write_text(text.replace(SEAL, "clqa.sha257"))
+    assert "no digest of itself" in refusal(path, lambda _: assemble_report(**run))
 
 
 @pytest.mark.parametrize("content", ["", "[]", "{}", '{"files": []}', '{"files": {"train": 1}}'])

@@ -1,18 +1,20 @@
 """Comparing two runs or result folders."""
 
+import gzip
 import json
 import subprocess
 import sys
 from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from clqa.diffs import METRICS_KEYS, compare_results
 from clqa.errors import InputError
 from clqa.filters import FILTERS
 from clqa.fingerprints import fingerprint
-from clqa.keyed_tables import same
 from clqa.listings import MOST, listing
 from clqa.metrics import metric
 from clqa.ragged import ragged
@@ -284,11 +286,28 @@ def test_a_malformed_file_is_an_error_of_one_line(runs, capsys, name, content):
 
 
 @pytest.mark.parametrize("missing", ["no-such-folder", "empty"])
-def test_a_missing_folder_or_one_without_a_run_is_an_error(runs, tmp_path, capsys, missing):
+def test_a_missing_or_empty_side_lacks_everything(runs, tmp_path, capsys, missing):
     old, _ = runs([row(0.3)], [row(0.3)])
     (tmp_path / "empty").mkdir()
-    assert main([str(old), str(tmp_path / missing)]) == 2
-    assert missing in capsys.readouterr().err
+    assert main([str(old), str(tmp_path / missing)]) == 1
+    assert "removed (1)\n  run a" in capsys.readouterr().out
+    assert main([str(tmp_path / missing), str(old)]) == 1
+    assert "added (1)\n  run a" in capsys.readouterr().out
+
+
+def test_two_empty_folders_are_equal_and_two_missing_ones_an_error(tmp_path, capsys):
+    for name in ("a", "b"):
+        (tmp_path / name).mkdir()
+    assert main([str(tmp_path / "a"), str(tmp_path / "b")]) == 0
+    assert main([str(tmp_path / "c"), str(tmp_path / "d")]) == 2
+    assert "no such file or folder on either side" in capsys.readouterr().err
+
+
+def test_a_run_without_metrics_on_one_side_is_told(runs):
+    old, new = runs([row(0.3)], [row(0.3)])
+    (new / "metrics.tsv").unlink()
+    diff = compare_results(old, new)
+    assert diff["removed"] == [{"run": "b", "table": "metrics.tsv"}]
 
 
 @pytest.mark.parametrize("text", ["-1", "nan", "inf", "x"])
@@ -316,16 +335,136 @@ def test_the_script_runs_by_itself_without_heavy_imports(runs):
     done = subprocess.run([sys.executable, script, old, new], capture_output=True, text=True)
     assert done.returncode == 1
     assert "1 changed" in done.stdout
-    code = "import sys, diff_results; print([m for m in ('numpy', 'pandas') if m in sys.modules])"
+    heavy = ("numba", "scipy", "matplotlib", "pandas", "jinja2")
+    code = f"import sys, diff_results; print([m for m in {heavy} if m in sys.modules])"
     done = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, cwd=script.parent
     )
     assert done.stdout.strip() == "[]"
 
 
-@pytest.mark.parametrize(
-    ("old", "new", "expected"),
-    [("0.5", "0.5000000001", True), ("0.5", "0.6", False), ("5", "5.0", True), ("", "0", False)],
-)
-def test_cells_agree_as_numbers(old, new, expected):
-    assert same(old, new, 1e-9) is expected
+# Single files, tolerances, other forms of output
+
+
+def test_case_91_exact_and_tolerant_comparison_of_packed_files(tmp_path, capsys):
+    for name, value in (("a", ".30000000000000004"), ("b", ".3")):
+        with gzip.open(tmp_path / f"{name}.tsv.gz", "wt", compresslevel=1 + (name == "a")) as file:
+            file.write(f"model\t1p\nmlp\t{value}\n")
+    files = [str(tmp_path / f"{name}.tsv.gz") for name in "ab"]
+    assert main(files) == 0
+    assert main([*files, "--exact"]) == 1
+    assert main([*files, "--atol", "0"]) == 1
+    assert "delta -5.55112e-17" in capsys.readouterr().out
+
+
+def test_a_metric_has_a_tolerance_of_its_own(runs, capsys):
+    rows = [row(0.3), row(0.3, metric="hits@1"), row(0.3, metric="hits@3")]
+    old, new = runs(rows, [one | {"value": 0.301} for one in rows])
+    sides = [str(old), str(new)]
+    assert main([*sides, "--atol", "hits=0.01"]) == 1
+    out = capsys.readouterr().out
+    assert "mrr" in out
+    assert "hits" not in out
+    assert main([*sides, "--atol", "hits@1=0.01", "--atol", "mrr=0.01"]) == 1
+    assert "1 changed" in capsys.readouterr().out
+    assert main([*sides, "--atol", "hits=0.01", "--atol", "mrr=0.01"]) == 0
+    assert main([*sides, "--atol", "hits@1=0", "--atol", "0.01"]) == 1
+    assert main([*sides, "--atol", "nosuch=1"]) == 2
+    assert "no metric 'nosuch'" in capsys.readouterr().err
+
+
+def parquet(path, rows):
+    pq.write_table(pa.Table.from_pylist(rows), path)
+    return path
+
+
+def test_tables_are_compared_by_content_whatever_the_order_of_rows(tmp_path):
+    rows = [{"query_id": name, "hard": [1, n], "score": n / 3} for n, name in enumerate("pqr")]
+    old = parquet(tmp_path / "a.parquet", rows)
+    assert compare_results(old, parquet(tmp_path / "b.parquet", rows[::-1]))["status"] == "equal"
+    rows = [rows[0], rows[1] | {"hard": [1, 5]}, {"query_id": "s", "hard": None, "score": 1.0}]
+    diff = compare_results(old, parquet(tmp_path / "b.parquet", rows))
+    (change,) = diff["changed"]
+    assert (change["key"], change["column"]) == ({"query_id": "q"}, "hard")
+    assert (change["old"], change["new"]) == ("1 1", "1 5")
+    assert [entry["key"] for entry in diff["removed"]] == [{"query_id": "r"}]
+    assert [entry["key"] for entry in diff["added"]] == [{"query_id": "s"}]
+
+
+def test_json_is_compared_by_the_paths_of_its_values(tmp_path):
+    contents = {"a": 1, "b": {"c": [1, 2], "d": 0.5}}, {"b": {"d": 0.75, "c": [1, 2]}, "e": "x"}
+    for name, content in zip("ab", contents, strict=True):
+        (tmp_path / f"{name}.json").write_text(json.dumps(content, indent=len(name)))
+    diff = compare_results(tmp_path / "a.json", tmp_path / "b.json")
+    assert [(entry["key"]["path"], entry["delta"]) for entry in diff["changed"]] == [("b.d", 0.25)]
+    assert [entry["key"]["path"] for entry in diff["removed"]] == ["a"]
+    assert [entry["key"]["path"] for entry in diff["added"]] == ["e"]
+
+
+def test_arrays_are_compared_by_name_and_triples_as_rows(tmp_path):
+    rows = np.array([[0, 0, 1], [1, 0, 2], [2, 1, 0]], np.int32)
+    np.savez(tmp_path / "a.npz", train=rows, n=np.int64(3))
+    np.savez_compressed(tmp_path / "b.npz", n=np.int64(3), train=rows)
+    files = [tmp_path / "a.npz", tmp_path / "b.npz"]
+    assert compare_results(*files)["status"] == "equal"
+    np.savez(files[1], n=np.int64(3), train=np.delete(rows, 1, axis=0))
+    diff = compare_results(*files)
+    assert [entry["key"] for entry in diff["removed"]] == [{"array": "train", "row": "1 0 2"}]
+
+
+@pytest.mark.parametrize("name", ["a.parquet", "a.json", "a.npz", "a.npy", "a.tsv"])
+def test_a_damaged_or_missing_file_is_told(tmp_path, capsys, name):
+    for folder in ("one", "two"):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / name).write_bytes(b"\x93NUM\xff")
+    sides = [str(tmp_path / folder / name) for folder in ("one", "two")]
+    assert main(sides) == 2
+    assert capsys.readouterr().err.count("\n") == 1
+    (tmp_path / "two" / name).unlink()
+    assert main(sides) == 1
+    assert main([sides[0], str(tmp_path / "two")]) == 2
+
+
+def test_a_header_that_is_damaged_is_refused(runs, capsys):
+    old, new = runs([row(0.3)], [row(0.3)])
+    text = (new / "metrics.tsv").read_text()
+    for damage in (text.replace("\tn_queries", "\t", 1), text.replace("\tnote", "\tvalue", 1),
+                   text.replace("\tn_queries", "\tn_querjes", 1)):  # fmt: skip
+        (new / "metrics.tsv").write_text(damage)
+        assert main([str(old), str(new)]) == 2
+        assert "metrics.tsv" in capsys.readouterr().err
+
+
+def test_a_page_shows_the_differences_and_lets_no_name_out(runs, tmp_path):
+    hostile = "<script>alert(1)</script>"
+    old, new = runs([row(0.3, model=hostile)], [row(0.4, model=hostile)])
+    page = tmp_path / "diff.html"
+    assert main([str(old), str(new), "--html", str(page)]) == 1
+    text = page.read_text()
+    assert "&lt;script&gt;alert(1)" in text
+    assert "<script" not in text
+    assert "+0.1" in text
+    assert "http" not in text
+
+
+def test_a_page_has_no_numbers_of_different_protocols_unless_forced(runs, tmp_path):
+    old, new = runs([row(0.515)], [row(0.95, protocol={"filter": "none"})])
+    page = tmp_path / "diff.html"
+    assert main([str(old), str(new), "--html", str(page)]) == 2
+    assert "Protocol differs: filter" in page.read_text()
+    assert "0.515" not in page.read_text()
+    assert main([str(old), str(new), "--html", str(page), "--force"]) == 1
+    assert "Protocol differs: filter" in page.read_text()
+    assert "0.515" in page.read_text()
+
+
+def test_all_differences_are_in_the_json_and_few_are_made_without_it(runs, tmp_path):
+    n_rows = MOST + 5
+    old, new = runs(
+        [row(0.0, shape=f"s{i}") for i in range(n_rows)],
+        [row((i + 1) / 100, shape=f"s{i}") for i in range(n_rows)],
+    )
+    assert len(diff_results(old, new)["changed"]) == MOST
+    whole = diff_results(old, new, path_to_json=tmp_path / "d.json")
+    assert len(json.loads((tmp_path / "d.json").read_text())["changed"]) == n_rows
+    assert whole["counts"]["changed"] == n_rows

@@ -14,6 +14,7 @@ import pytest
 
 from clqa.cut_lists import open_lists
 from clqa.errors import InputError
+from clqa.files import write_sealed
 from clqa.formulas import parse
 from clqa.graphs import make_graph, write_graph
 from clqa.predictions import open_predictions, write_predictions
@@ -690,6 +691,6 @@ def test_labels_that_the_graph_lacks_are_refused(made, folder):
 def test_lists_that_were_changed_are_not_ranked(made, folder):
     taken(made, folder, *write_lists(as_table, made, folder, 2), bounded=True, unlisted="bounds")
     content = json.loads((folder / "taken.json").read_text())
-    (folder / "taken.json").write_text(json.dumps({**content, "sha256": "0" * 64}))
+    write_sealed(folder / "taken.json", {**content, "sha256": "0" * 64})
     with pytest.raises(InputError, match=r"taken\.parquet: not of .*taken\.json; delete it"):
         ranks(made, folder, "taken", "best", folder)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from clqa.errors import InputError
-from clqa.files import sha256_of
+from clqa.files import SEAL, sha256_of
 from clqa.predictions import open_predictions, write_predictions
 
 IDS = {"1p": ["a", "b", "c"], "2p": ["d", "e"]}
@@ -41,8 +41,8 @@ def write(folder, scores=SCORES, blocks=None, **changes):
 
 
 def edit(path, **changes):
-    """Change a sidecar behind the writer's back; None removes a key."""
-    content = {**json.loads(path.read_text()), **changes}
+    """Make of a sidecar what another program might write; None removes a key."""
+    content = {**json.loads(path.read_text()), SEAL: None, **changes}
     path.write_text(json.dumps({k: v for k, v in content.items() if v is not None}))
 
 
@@ -54,6 +54,29 @@ def dump(tmp_path):
 def test_what_was_written_is_read(dump):
     opened = open_predictions(*dump, table())
     assert opened.scores[opened.rows].tolist() == SCORES.tolist()
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda text: text.replace('"graph"', '"grapi"'),
+        lambda text: text.replace('"queries"', '"querjes"'),
+        lambda text: text.replace('"a"', '"f"', 1),
+        lambda text: text.replace(SEAL, "clqa.sha257"),
+    ],
+)
+def test_a_sidecar_whose_keys_or_values_have_changed_is_refused(dump, change):
+    text = dump[1].read_text()
+    assert change(text) != text
+    dump[1].write_text(change(text))
+    with pytest.raises(InputError, match=r"changed since it was written|unknown key"):
+        open_predictions(*dump, table())
+
+
+def test_an_unknown_key_of_a_sidecar_from_elsewhere_is_refused(dump):
+    edit(dump[1], grapi="x")
+    with pytest.raises(InputError, match="unknown key 'grapi'"):
+        open_predictions(*dump, table())
 
 
 def test_the_matrix_is_a_plain_numpy_file(dump):

@@ -2,6 +2,8 @@
 
 import json
 import re
+import shutil
+import subprocess
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -232,12 +234,15 @@ def test_json_results_are_strict(made):
         json.loads((made[0] / name).read_text(), parse_constant=pytest.fail)
 
 
-def test_the_manifest_lists_every_file_that_was_read(made):
+def test_the_manifest_lists_every_file_that_was_read_or_written(made):
     folder, given = made
     files = json.loads((folder / "manifest.json").read_text())["files"]
     results = folder.parents[1]
     read = [path for kind in given for path in _paths(given[kind]) if kind.startswith("paths_")]
-    assert files == {path.relative_to(results).as_posix(): sha256_of(path) for path in read}
+    made = [path for path in folder.rglob("*") if path.is_file() and path.name != "manifest.json"]
+    assert {name: about["sha256"] for name, about in files.items()} == {
+        path.relative_to(results).as_posix(): sha256_of(path) for path in (*read, *made)
+    }
 
 
 def _paths(value):
@@ -554,6 +559,63 @@ def test_markdown_and_latex_round_half_to_even_and_say_so():
     text = latex(table)
     assert r"mlp & \textbf{12.2} & -- & -- \\" in text
     assert r"\begin{tabular}{lrrr}" in text
+
+
+def test_the_second_best_is_underlined_by_stored_values_and_twins_are_told():
+    values = {("mlp", "1p"): 0.30735, ("rnn", "1p"): 0.30741, ("oracle", "1p"): 1.0}
+    table = headline(scope(values))
+    text = markdown(table)
+    assert "| mlp | <u>30.7</u> |" in text
+    assert "| rnn | **30.7** |" in text
+    assert "Some numbers look as good as a marked one and differ before rounding." in text
+    assert r"mlp & \underline{30.7} &" in latex(table)
+    assert "look as good" not in markdown(headline(scope({("mlp", "1p"): 0.3, ("rnn", "1p"): 0.2})))
+
+
+def test_intervals_are_in_tables_if_they_are_asked_for():
+    given = scope({("mlp", "1p"): 0.3})
+    rows = {key: row._replace(lower=0.25, upper=0.3525) for key, row in given.numbers.items()}
+    table = headline(given._replace(numbers=rows))
+    assert "| **30.0** [25.0–35.2] |" in markdown(table, intervals=True)
+    assert r"\textbf{30.0} {\scriptsize [25.0--35.2]} &" in latex(table, intervals=True)
+    assert "25.0" not in markdown(table) + latex(table)
+
+
+HOSTILE = "a|b*c*_d_<b>e</b>[f](g)`h`\\i{j}%k&l$m#n~o^p שלום"
+
+
+def test_no_name_breaks_out_of_markdown():
+    made_up = scope({("mlp", "1p"): 0.5})._replace(models={HOSTILE: False}, numbers={})
+    (line,) = [line for line in markdown(headline(made_up)).split("\n") if "a\\|b" in line]
+    plain = re.sub(r"\\.", "", line)
+    assert plain.count("|") == 2 + len(headline(made_up).columns)
+    assert not set("*`<>[]") & set(plain)
+
+
+def test_latex_compiles(tmp_path):
+    """Every table of a run, with names that hold what LaTeX takes for commands."""
+    program = shutil.which("tectonic") or shutil.which("latexmk") or shutil.which("pdflatex")
+    if program is None:
+        pytest.skip("no tectonic, latexmk or pdflatex to compile LaTeX tables with")
+    name = HOSTILE.encode("ascii", "ignore").decode()
+    made_up = scope({("mlp", "1p"): 0.5, ("mlp", "2p"): None})._replace(models={name: False})
+    body = latex(headline(made_up), intervals=True)
+    text = "\\documentclass{article}\\usepackage{booktabs}\\begin{document}\n"
+    (tmp_path / "table.tex").write_text(f"{text}{body}\\end{{document}}\n")
+    options = ["-pdf", "-interaction=nonstopmode"] if "latexmk" in program else []
+    subprocess.run([program, *options, "table.tex"], cwd=tmp_path, check=True, timeout=120)
+
+
+def test_braces_and_environments_of_latex_are_balanced():
+    made_up = scope({("mlp", "1p"): 0.5})._replace(models={HOSTILE: False}, numbers={})
+    text = latex(headline(made_up))
+    assert text.count(r"\begin{") == text.count(r"\end{") == 1
+    plain = re.sub(r"\\[{}%&$#_\\]", "", "\n".join(x for x in text.split("\n") if x[:1] != "%"))
+    assert plain.count("{") == plain.count("}")
+    columns = len(headline(made_up).columns)
+    (row,) = [line for line in plain.split("\n") if "textbackslash" in line]
+    assert row.count("&") == columns
+    assert not set("%$#~^") & set(row)
 
 
 def test_latex_escapes_what_names_may_hold():

@@ -1,5 +1,6 @@
 """The workflow on a toy graph: what it makes, what a change makes anew, and what it refuses."""
 
+import base64
 import filecmp
 import json
 import os
@@ -16,6 +17,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 import yaml
+
+from clqa.files import sha256_of
+from clqa.stages import STAGES, stage_of
 
 ROOT = Path(__file__).resolve().parents[1]
 SOURCES = ("Snakefile", "workflow", "scripts", "config", "profiles", "envs", "tests/toy")
@@ -135,6 +139,26 @@ def files_below(folder: Path) -> dict[str, Path]:
 
 
 # What a run makes
+
+
+def test_the_manifest_tells_the_rules_and_inputs_that_snakemake_knows(finished):
+    files = json.loads((finished / "results/runs/toy/manifest.json").read_text())["files"]
+    known = {}
+    for path in (finished / ".snakemake" / "metadata").rglob("*"):
+        if path.is_file():
+            output = base64.b64decode(path.name).decode().removeprefix("results/")
+            known[output] = json.loads(path.read_text())
+    assert {stage_of(path) for path in files} == {*STAGES}
+    for path, about in files.items():
+        made = known["runs/toy/tables" if path.startswith("runs/toy/tables/") else path]
+        inputs = {name.removeprefix("results/") for name in made["input"]}
+        inputs &= files.keys()
+        if made["rule"] == "assemble_report":  # which also reads what others are made from
+            inputs -= {one for one in inputs if one not in about["inputs"]}
+        assert (about["rule"], about["inputs"].keys()) == (made["rule"], inputs), path
+        assert about["inputs"] == {one: files[one]["sha256"] for one in inputs}
+        on_disk = finished / "results" / path
+        assert not on_disk.exists() or sha256_of(on_disk) == about["sha256"]
 
 
 def test_a_run_makes_its_report(finished):

@@ -7,7 +7,7 @@ from typing import NamedTuple
 from clqa.answer_sizes import SETS
 from clqa.audit_forms import DEGENERATE, NOTABLE, fault
 from clqa.errors import damaged
-from clqa.files import read_json
+from clqa.files import read_sealed
 from clqa.inventories import Inventory, readable, without_zeros
 from clqa.roundings import points
 
@@ -60,7 +60,7 @@ def read_audit(path: str | os.PathLike, expected: Mapping[str, object]) -> dict:
     InputError
         If the file is missing, damaged, or the audit of something else.
     """
-    audit = read_json(path)
+    audit = read_sealed(path)
     wrong = fault(audit)
     if wrong is not None:
         raise damaged(path, f"not an audit ({wrong})", RULE)

@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 
 from clqa.errors import InputError, damaged
-from clqa.files import sha256_of, write_json
+from clqa.files import sha256_of, write_sealed
 from clqa.outside_lists import UNKNOWN, Lists, taken_lists
 from clqa.predictions import MISSING, Predictions, read_sidecar
 from clqa.ragged import Ragged, is_ascending
@@ -43,7 +43,7 @@ def write_lists(
         }
     )
     write_table(path, table, {})
-    write_json(path_to_sidecar, {**sidecar, "sha256": sha256_of(path)})
+    write_sealed(path_to_sidecar, {**sidecar, "sha256": sha256_of(path)})
 
 
 def open_lists(

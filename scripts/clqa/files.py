@@ -19,6 +19,8 @@ except ImportError:  # a system without locks, where leftovers stay
 
 # Between the name of the target and eight random characters, in the name of a temporary one.
 _MARK = ".partial-"
+# Key under which JSON of ours has the digest of all else in it.
+SEAL = "clqa.sha256"
 
 
 @contextlib.contextmanager
@@ -163,6 +165,46 @@ def read_json(path: str | os.PathLike) -> dict:
         reason = getattr(error, "strerror", None) or " ".join(str(error).split())
         raise InputError(f"{path}: not readable as JSON ({reason}); make it again") from error
     return content
+
+
+def write_sealed(path: str | os.PathLike, content: dict) -> None:
+    """Write JSON with a digest of itself, so that no change of a digit goes unseen."""
+    content = json.loads(json.dumps(content, allow_nan=False))  # as it will be read
+    content.pop(SEAL, None)
+    write_json(path, {**content, SEAL: _digest(content)})
+
+
+def read_sealed(path: str | os.PathLike) -> dict:
+    """What `write_sealed` has written.
+
+    Raises
+    ------
+    InputError
+        If the file is missing, or is not what was written.
+    """
+    content = read_json(path)
+    if SEAL not in content:
+        raise InputError(f"{path}: has no digest of itself ({SEAL}); delete it and make it again")
+    return unsealed(path, content)
+
+
+def unsealed(path: str | os.PathLike, content: dict) -> dict:
+    """Content of JSON without the digest that it may have.
+
+    Raises
+    ------
+    InputError
+        If it has one that is not its own.
+    """
+    found = {key: value for key, value in content.items() if key != SEAL}
+    if content.get(SEAL, _digest(found)) != _digest(found):
+        raise InputError(f"{path}: changed since it was written; delete it and make it again")
+    return found
+
+
+def _digest(content: dict) -> str:
+    text = json.dumps(content, sort_keys=True, allow_nan=False)
+    return hashlib.sha256(text.encode()).hexdigest()
 
 
 def _refused(name: str) -> None:

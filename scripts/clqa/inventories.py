@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from clqa.answer_sizes import shape_hashes
 from clqa.errors import damaged
-from clqa.files import read_json
+from clqa.files import read_sealed
 from clqa.graphs import SPLITS
 
 # Digits of a hash that a reader sees.
@@ -43,7 +43,7 @@ def graph_table(paths: Mapping[str, str | os.PathLike]) -> Inventory:
     rows = []
     for graph in sorted(paths):
         try:
-            summary = read_json(paths[graph])
+            summary = read_sealed(paths[graph])
             facts = {name: fact(summary) for name, fact in columns.items()}
             for name, value in facts.items():
                 kind = _TEXTS.get(name, int | None if name.startswith("triples") else int)
@@ -117,7 +117,7 @@ def check_samplings(
 
 def _sampling(path: str | os.PathLike) -> dict[str, dict]:
     """The report of a sampling, by shape."""
-    report = read_json(path)
+    report = read_sealed(path)
     for shape, found in report.items():
         if not _is_report(found):
             names = ", ".join(SAMPLING_COLUMNS)

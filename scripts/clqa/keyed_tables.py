@@ -2,7 +2,7 @@
 
 import math
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from pathlib import Path
 from typing import NamedTuple
 
@@ -61,26 +61,6 @@ def _lines(path: Path) -> list[str]:
     if not text.endswith("\n"):
         raise InputError(f"{path}: empty or cut short; make it again")
     return text[:-1].split("\n")
-
-
-def differing_cells(
-    old: dict[str, str], new: dict[str, str], atol: float
-) -> Iterator[tuple[str, str, str]]:
-    """Column, old and new text of each cell that both rows have and in which they differ."""
-    for column in old:
-        if column in new and not same(old[column], new[column], atol):
-            yield column, old[column], new[column]
-
-
-def same(old: str | None, new: str | None, atol: float) -> bool:
-    """Whether two cells agree: as text, or as decimal numbers at most `atol` apart.
-
-    Whole numbers are counts and have to be equal.
-    """
-    if old == new:
-        return True
-    delta = difference(old, new)
-    return delta is not None and not (_is_whole(old) and _is_whole(new)) and abs(delta) <= atol
 
 
 def difference(old: str | None, new: str | None) -> float | None:

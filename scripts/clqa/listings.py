@@ -1,28 +1,67 @@
 """The differences between two runs as lines to read in a terminal."""
 
+from collections.abc import Iterator
+
+from clqa.content_tables import METRICS_KEYS
 from clqa.roundings import points
 
 CELLS = 4  # cells shown of a row of a table
+FILES = 5  # files shown of the first stage at which runs differ
+MOST_ROWS = 2000  # rows of a page of one kind
+SIDES = ("old", "new")
+WIDTH = 100  # of a value, in characters
 MOST = 40  # entries shown of one kind; the JSON form has them all
+
+
+# Parts of a key that a line shows in a place of their own, or leaves out.
+_NAMED = (*METRICS_KEYS, "set")
 
 
 def listing(diff: dict) -> str:
     """Lines that show a result of `clqa.diffs.compare_results`, the largest changes first."""
-    lines = [*_banner(diff), *_versions(diff["versions"])]
+    lines = [*_banner(diff), *_versions(diff["versions"]), *traced(diff)]
+    lines += [f"{path}: there is nothing" for path in diff["missing"]]
     changed = sorted(diff["changed"], key=_size, reverse=True)
-    for title, entries, line_of in (
-        ("protocol differs", diff["clashes"], _clash),
-        ("removed", diff["removed"], _one_sided),
-        ("added", diff["added"], _one_sided),
-        ("changed", changed, _change),
+    for title, kind, entries, line_of in (
+        ("protocol differs", "clashes", diff["clashes"], _clash),
+        ("removed", "removed", diff["removed"], _one_sided),
+        ("added", "added", diff["added"], _one_sided),
+        ("changed", "changed", changed, _change),
     ):
-        if entries:
-            lines += ["", f"{title} ({len(entries)})"]
+        total = diff["counts"][kind]
+        if total:
+            lines += ["", f"{title} ({total})"]
             lines += [f"  {line_of(entry)}" for entry in entries[:MOST]]
-        if len(entries) > MOST:
-            lines.append(f"  ... and {len(entries) - MOST} more; --json lists all")
-    counts = ", ".join(f"{len(diff[kind])} {kind}" for kind in ("added", "removed", "changed"))
+        if total > MOST:
+            lines.append(f"  ... and {total - MOST} more; --json lists all")
+    counts = ", ".join(f"{diff['counts'][kind]} {kind}" for kind in ("added", "removed", "changed"))
     return "\n".join([*lines, "", f"{diff['status']}: {counts} of {diff['rows']} rows"]).lstrip()
+
+
+def listed(diff: dict) -> Iterator[tuple[str, int, list[tuple[str, ...]]]]:
+    """For each kind its title, its number, and rows of what, column, old, new and delta."""
+    changed = sorted(diff["changed"], key=_size, reverse=True)
+    if diff["status"] != "not comparable":
+        rows = [
+            (_name(one), ", ".join(one["fields"]), *_ends(one, *(one[s]["value"] for s in SIDES)))
+            for one in diff["clashes"]
+        ]
+        yield from _kept("protocol differs", diff["counts"]["clashes"], rows)
+        for kind in ("removed", "added"):
+            rows = [(_one_sided(one), "", "", "", "") for one in diff[kind]]
+            yield from _kept(kind, diff["counts"][kind], rows)
+        rows = [(_name(one), one["column"], *_ends(one, one["old"], one["new"])) for one in changed]
+        yield from _kept("changed", diff["counts"]["changed"], rows)
+
+
+def _kept(title: str, total: int, rows: list) -> Iterator[tuple[str, int, list]]:
+    if total:
+        yield title, total, rows[:MOST_ROWS]
+
+
+def _ends(entry: dict, old: object, new: object) -> tuple[str, str, str]:
+    texts = ["nothing" if value is None else _short(value) for value in (old, new)]
+    return *texts, "" if entry["delta"] is None else f"{entry['delta']:+.6g}"
 
 
 def _banner(diff: dict) -> list[str]:
@@ -47,6 +86,57 @@ def _versions(versions: dict) -> list[str]:
     return lines
 
 
+def traced(diff: dict) -> list[str]:
+    """What of their settings differs between runs, and at which stage they come apart first."""
+    lines = []
+    for run, trace in diff["traces"].items():
+        lines += [f"{run}: {_setting(one)}" for one in trace["settings"]]
+        if trace["first"]:
+            lines.append(f"{run}: first differs at the stage {trace['first']}")
+        for stage, about in trace["stages"].items():
+            different = about["different"]
+            if not different:
+                continue
+            lines.append(f"  {stage}: {len(different)} of {about['files']} files differ")
+            if stage == trace["first"]:
+                lines += [f"    {_file(one)}" for one in different[:FILES]]
+                if len(different) > FILES:
+                    lines.append(f"    ... and {len(different) - FILES} more; --json lists all")
+    return lines
+
+
+def _setting(change: dict) -> str:
+    """A setting that differs; of lists, what is in one alone."""
+    old, new = change["old"], change["new"]
+    if isinstance(old, list) and isinstance(new, list) and {*map(str, old)} != {*map(str, new)}:
+        gone = [f"without {one}" for one in old if one not in new]
+        come = [f"with {one}" for one in new if one not in old]
+        return f"setting {change['setting']}: {', '.join(gone + come)}"
+    sides = ["nothing" if value is None else _short(value) for value in (old, new)]
+    return f"setting {change['setting']}: {' -> '.join(sides)}"
+
+
+def _file(found: dict) -> str:
+    """A file that differs, with the first of what differs in it."""
+    if found["what"] != "changed":
+        return f"{found['path']}: {found['what']}"
+    if "note" in found:
+        return f"{found['path']}: {found['note']}"
+    counts = [f"{n} {kind}" for kind, n in found["counts"].items() if n]
+    rows = []
+    for kind in ("removed", "added", "changed"):
+        for entry in found.get(kind, [])[:1]:
+            key = " ".join(text for text in entry["key"].values() if text)
+            column = entry.get("column") or ", ".join(entry["values"])
+            rows.append(f"{kind} {_short(key)} ({_short(column)})")
+    return f"{found['path']}: {', '.join(counts)}: {'; '.join(rows)}"
+
+
+def _short(value: object) -> str:
+    text = str(value)
+    return text if len(text) <= WIDTH else f"{text[: WIDTH - 1]}…"
+
+
 def _size(change: dict) -> float:
     """How large a change is, beside the numbers themselves if they are above 1."""
     numbers = [value for value in (change["old"], change["new"]) if not isinstance(value, str)]
@@ -60,17 +150,18 @@ def _name(entry: dict) -> str:
         return f"run {entry['run']}"
     key = {name: text for name, text in entry.get("key", {}).items() if text}
     score = ",".join(key[part] for part in ("ties", "filter") if part in key)
-    parts = [entry["run"], "" if entry["table"] == "metrics.tsv" else entry["table"]]
+    parts = [entry.get("run", ""), "" if entry["table"] == "metrics.tsv" else entry["table"]]
     parts += [key.get(part, "") for part in ("queries", "shape", "group", "set", "model")]
     parts += [f"seed={key['seed']}" if "seed" in key else ""]
     parts += [key.get("metric", "") + (f"[{score}]" if score else ""), key.get("stratum", "")]
+    parts += [_short(text) for name, text in key.items() if name not in _NAMED]
     return " ".join(part for part in parts if part)
 
 
 def _one_sided(entry: dict) -> str:
     key, values = entry.get("key", {}), entry.get("values", {})
     if entry.get("table", "metrics.tsv") != "metrics.tsv" and values:
-        cells = [f"{column} {value}" for column, value in values.items()]
+        cells = [f"{column} {_short(value)}" for column, value in values.items()]
         return f"{_name(entry)}: {', '.join(cells[:CELLS])}{' ...' * (len(cells) > CELLS)}"
     value = values.get("value")
     facts = [
@@ -99,7 +190,7 @@ def _clash(entry: dict) -> str:
 
 def _pair(entry: dict, old: object, new: object) -> str:
     """Both values as they are stored, and their difference, in points for shares."""
-    texts = ["nothing" if value is None else str(value) for value in (old, new)]
+    texts = ["nothing" if value is None else _short(value) for value in (old, new)]
     text = " -> ".join(texts)
     if entry["delta"] is None:
         return text

@@ -1,18 +1,26 @@
 """Where the numbers of a run come from: files, protocols and software."""
 
 import importlib.metadata
+import json
 import os
 import platform
 import subprocess
 import tomllib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
+
+import pyarrow.parquet as pq
 
 from clqa.errors import InputError
 from clqa.files import sha256_of
+from clqa.methods import CONTROLS
 from clqa.reports import Row, inference_graph, protocol_of
 from clqa.score_tables import Scores
+from clqa.stages import Facts, traced
+from clqa.tables import KEY
 
+# Of the manifest: the first had no rules and no inputs of files.
+FORMAT = 2
 PACKAGES = ("numpy", "scipy", "numba", "pyarrow", "matplotlib", "snakemake")
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -61,26 +69,22 @@ def manifest(
     query_sets: Mapping[str, dict],
     scores: Iterable[Scores],
     rows: Iterable[Row],
-    paths: Iterable[str | os.PathLike],
-    root: str | os.PathLike,
     protocols: Mapping[str, dict],
 ) -> dict:
-    """What a run was made from, as strict JSON.
+    """What a run was made from, as strict JSON, but for its files.
 
     Parameters
     ----------
     run, query_sets : the run configuration and the catalogue entries of its query sets
     scores, rows : what was read and what came out
-    paths : all result files that were read
-    root : result folder, beneath which the paths are written
     protocols : those of other tables, by fingerprint
     """
     scores = list(scores)
     metadata = {one.queries: one.metadata for one in scores}
     return {
+        "format": FORMAT,
         "run": run["name"],
         "settings": run,
-        "files": {relative(path, root): sha256_of(path) for path in paths},
         "fingerprints": {**fingerprints(rows, metadata), **protocols},
         "graphs": {
             one.graph: {name: one.metadata[name] for name in ("graph", "vocabulary", "n_entities")}
@@ -92,6 +96,46 @@ def manifest(
         },
         "models": _models(scores),
     }
+
+
+def manifest_files(
+    paths: Iterable[str | os.PathLike],
+    root: str | os.PathLike,
+    run: dict,
+    query_sets: Mapping[str, dict],
+    models: Mapping[str, dict],
+    imported: Sequence[str] = (),
+) -> dict[str, dict]:
+    """Content hash, rule and inputs of the files of a run, and of the predictions behind its ranks.
+
+    Parameters
+    ----------
+    paths : all result files that were read or written
+    root : result folder, beneath which the paths are written
+    query_sets : catalogue entries, also of those on which the run is tuned
+    models : `method` and `settings` of each, under the names of their files
+    imported : link predictors that are not trained
+    """
+    digests, models = {}, {name: dict(about) for name, about in models.items()}
+    for path in paths:
+        name = relative(path, root)
+        digests[name] = sha256_of(path)
+        if name.startswith("ranks/"):
+            _, queries, model, shard = name.split("/")
+            metadata = json.loads(pq.read_metadata(path).metadata[KEY])
+            lists = _lists_of(model, metadata["model"]["settings"])
+            models.setdefault(model, {})["lists"] = lists or model
+            dump = shard if lists else f"{shard.removesuffix('.parquet')}.npy"
+            digests[f"predictions/{queries}/{lists or model}/{dump}"] = metadata["predictions"]
+    competing = [name for name in run["models"] if models[name]["method"] not in CONTROLS]
+    facts = Facts(query_sets, models, run["query_sets"], competing, imported)
+    return traced(digests, facts)
+
+
+def _lists_of(model: str, settings: dict) -> str | None:
+    """The lists that are cut of which a model is one bound; None for other models."""
+    bound = f".{settings.get('unlisted')}"
+    return model.removesuffix(bound) if model.endswith(bound) else None
 
 
 def _models(scores: Iterable[Scores]) -> dict[str, dict]:

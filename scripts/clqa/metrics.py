@@ -21,8 +21,8 @@ from clqa.competitions import CANDIDATES, RAW, competition_parts
 from clqa.errors import InputError
 from clqa.ties import BY_ID, POLICIES, expected_hits, expected_reciprocals, ranks, tie_policy
 
-# Part of every fingerprint: raised when a definition below changes a value.
-VERSION = 1
+# Part of every fingerprint: raised for a metric, by its key, when its definition changes a value.
+VERSIONS: dict[str, int] = {}
 # There are no more candidates than this.
 MOST = 2**31 - 1
 
@@ -155,6 +155,12 @@ def _parts(identifier: str) -> tuple[str, int | None]:
 
 def _unknown(identifier) -> InputError:
     return InputError(f"metrics: no metric {identifier!r}; known are {', '.join(METRICS)}")
+
+
+def version(metric_id: str) -> int:
+    """The version of a metric's definition; 1 until the first change."""
+    name, at, _ = metric_id.partition("@")
+    return VERSIONS.get(f"{name}@K" if at else name, 1)
 
 
 def cut_off(k: int, key: str = "k") -> int:

@@ -23,7 +23,7 @@ from typing import NamedTuple
 import numpy as np
 
 from clqa.errors import InputError
-from clqa.files import read_json, replacing, write_json
+from clqa.files import SEAL, read_json, replacing, unsealed, write_sealed
 from clqa.tuples import common_variables
 
 # What a query costs that a dump lacks: no number at all, the last rank, or its place in the mean.
@@ -46,6 +46,7 @@ _OPTIONAL = {
 }
 # What a sidecar may say about where its queries come from; it must not differ from the expected.
 _ORIGIN = {"graph": "the graph", "queries": "the query set"}
+_FURTHER = ("dtype", "bytes", "shapes", "formulas", "split", "observed", "full", "arity")
 
 
 class Predictions(NamedTuple):
@@ -109,7 +110,7 @@ def write_predictions(
             raise InputError(f"{path_to_predictions}: {done} rows for {len(ids)} queries")
         size = stream.tell()
     made = {"dtype": dtype.name, "bytes": size, "sha256": digest.hexdigest()}
-    write_json(path_to_sidecar, {**sidecar, **made})
+    write_sealed(path_to_sidecar, {**sidecar, **made})
 
 
 def _row_shape(variables: Sequence[str] | None, n_entities: int) -> tuple[int, ...]:
@@ -221,6 +222,8 @@ def _sidecar(path) -> dict:
         sidecar = read_json(path)
     except InputError as error:
         raise InputError(f"{error}; predictions need their sidecar") from error
+    _check_keys(path, sidecar)
+    sidecar = unsealed(path, sidecar)
     missing = [key for key in _REQUIRED if key not in sidecar]
     if missing:
         raise InputError(f"{path}: no {', '.join(missing)}; a sidecar has {', '.join(_REQUIRED)}")
@@ -230,6 +233,14 @@ def _sidecar(path) -> dict:
         if (value is not None or key in _REQUIRED) and not (isinstance(value, kind) and is_texts):
             raise InputError(f"{path}: {key} must be {words}; delete it and predict again")
     return sidecar
+
+
+def _check_keys(path, sidecar: dict) -> None:
+    """Refuse keys that nothing reads: a misspelt one would leave its check out."""
+    known = (*_REQUIRED, *_OPTIONAL, *_ORIGIN, *_FURTHER)
+    unknown = [key for key in sidecar if key not in (*known, SEAL)]
+    if unknown:
+        raise InputError(f"{path}: unknown key {unknown[0]!r}; known are {', '.join(known)}")
 
 
 def _check_origin(path, sidecar: dict, metadata: dict) -> None:

@@ -279,11 +279,18 @@ def _row(
 def protocol_of(row: Row, metadata: dict) -> dict:
     """What the value of a row depends on beside model and subject, spelled out."""
     names = ("filter", "ties", "candidates", "averaging", "pni")
-    return protocol(metadata, **{name: getattr(row, name) for name in names})
+    switches = {name: getattr(row, name) for name in names}
+    return protocol(metadata, metrics.version(row.metric), **switches)
 
 
-def protocol(metadata: dict, **switches: str) -> dict:
-    """The fields of `clqa.fingerprints`, from the metadata of scores and what is not in these."""
+def protocol(metadata: dict, version: int = 1, /, **switches: str) -> dict:
+    """The fields of `clqa.fingerprints`, from the metadata of scores and what is not in these.
+
+    Parameters
+    ----------
+    version : int
+        That of the definition of the metric.
+    """
     # +H releases have easy answers of their own; what is filtered depends on whose are taken.
     filtered = " of ".join(filter(None, (switches["filter"], metadata.get("easy"))))
     return {
@@ -292,7 +299,7 @@ def protocol(metadata: dict, **switches: str) -> dict:
         **switches,
         "filter": filtered,
         "missing": metadata.get("missing", MISSING[0]),
-        "metric_version": str(metrics.VERSION),
+        "metric_version": str(version),
     }
 
 

@@ -183,6 +183,16 @@ class Run(NamedTuple):
         entry = self.query_sets[queries]
         return [entry["valid"]] if needed and "valid" in entry else []
 
+    def tuned_on(self) -> dict[str, dict]:
+        """Of the query sets on which rules are set, what decides how they are made."""
+        asked = self.settings["query_sets"]
+        names = {name for queries in asked for name in self.tuning_sets(queries)} - {*asked}
+        return {
+            name: {"graph": self.query_sets[name]["graph"]}
+            | ({"published": {}} if "published" in self.query_sets[name] else {})
+            for name in sorted(names)
+        }
+
     def partners(self, published: bool = True) -> list[str]:
         """The query sets on which those of the run are tuned, or the sampled ones of them."""
         entries = self.evaluated().values()

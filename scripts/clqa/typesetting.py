@@ -1,6 +1,7 @@
 """Wide tables as TSV, Markdown and LaTeX."""
 
 import os
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
@@ -9,9 +10,14 @@ from clqa.files import replacing
 from clqa.inventories import Inventory
 from clqa.keyed_tables import write_tsv
 from clqa.roundings import STATEMENT
-from clqa.wide_tables import WideTable
+from clqa.wide_tables import Cell, WideTable
 
 _LATEX = {"_": r"\_", "&": r"\&", "%": r"\%", "#": r"\#", "$": r"\$", "–": "--"}
+_LATEX |= {"\\": r"\textbackslash{}", "{": r"\{", "}": r"\}", "|": r"\textbar{}"}
+_LATEX |= {"~": r"\textasciitilde{}", "^": r"\textasciicircum{}"}
+_LATEX |= {"<": r"\textless{}", ">": r"\textgreater{}", "\n": " "}
+# What Markdown would take for marks; an underscore within a word is none.
+_MARKS = re.compile(r"[\\|*`<>\[\]]|(?<!\w)_|_(?!\w)")
 
 
 def write_tables(
@@ -19,20 +25,21 @@ def write_tables(
     averages: WideTable,
     sections: Iterable,
     inventory: Mapping[str, Inventory],
+    intervals: bool = False,
 ) -> None:
     """Write every table of a report; `sections` as `clqa.pages.section` makes them."""
     sections = list(sections)
-    write_wide_table(folder, averages)
+    write_wide_table(folder, averages, intervals)
     for section in sections:
         for table in (*section.tables.values(), *section.others):
-            write_wide_table(folder, table)
+            write_wide_table(folder, table, intervals)
     for name, table in inventory.items():
         write_tsv(Path(folder) / f"{name}.tsv", table.columns, table.rows)
     sizes = [row for section in sections for row in section.sizes]
     write_tsv(Path(folder) / "answers.tsv", SIZE_COLUMNS, sizes)
 
 
-def write_wide_table(folder: str | os.PathLike, table: WideTable) -> None:
+def write_wide_table(folder: str | os.PathLike, table: WideTable, intervals: bool = False) -> None:
     """Write a table as `<name>.tsv` (values as stored), `.md` and `.tex` (as shown)."""
     folder = Path(folder)
     columns = ["metric", "ties", "filter", "stratum", "model"]
@@ -44,40 +51,56 @@ def write_wide_table(folder: str | os.PathLike, table: WideTable) -> None:
     write_tsv(folder / f"{table.name}.tsv", columns, lines)
     for suffix, typeset in ((".md", markdown), (".tex", latex)):
         with replacing(folder / f"{table.name}{suffix}") as temporary:
-            temporary.write_text(typeset(table), encoding="utf-8")
+            temporary.write_text(typeset(table, intervals), encoding="utf-8")
 
 
-def markdown(table: WideTable) -> str:
+def markdown(table: WideTable, intervals: bool = False) -> str:
     """A pipe table with the caption over it and what the marks mean under it."""
-    labels = ["model", *_labels(table)]
+    labels = ["model", *map(_unmarked, _labels(table))]
     lines = [
-        f"**{table.caption}**",
+        f"**{_unmarked(table.caption)}**",
         "",
         _row_of(labels),
         _row_of(["---", *["---:"] * (len(labels) - 1)]),
     ]
-    for name, cells in _printed(table):
-        lines.append(_row_of([name, *(f"**{text}**" if best else text for text, best in cells)]))
-    return "\n".join([*lines, "", *_remarks(table), ""])
+    for name, cells in _named_lines(table):
+        texts = []
+        for cell in cells:
+            text = f"**{cell.text}**" if cell.is_best else cell.text
+            text = f"<u>{cell.text}</u>" if cell.is_second else text
+            ends = f" [{cell.interval}]" if intervals and cell.interval else ""
+            texts.append(text + ends)
+        lines.append(_row_of([_unmarked(name), *texts]))
+    return "\n".join([*lines, "", *map(_unmarked, _remarks(table, intervals)), ""])
 
 
 def _row_of(cells: list[str]) -> str:
     return f"| {' | '.join(cells)} |"
 
 
-def latex(table: WideTable) -> str:
+def _unmarked(text: str) -> str:
+    return _MARKS.sub(lambda mark: f"\\{mark[0]}", text.replace("\n", " "))
+
+
+def latex(table: WideTable, intervals: bool = False) -> str:
     """A `tabular` with rules of the booktabs package."""
     labels = ["model", *map(_escaped, _labels(table))]
     lines = [
-        rf"% {table.caption}",
-        *(f"% {remark}" for remark in _remarks(table)),
+        rf"% {table.caption}".replace("\n", " "),
+        *(f"% {remark}".replace("\n", " ") for remark in _remarks(table, intervals)),
+        r"% \usepackage{booktabs}",
         rf"\begin{{tabular}}{{l{'r' * len(table.columns)}}}",
         r"\toprule",
         " & ".join(labels) + r" \\",
         r"\midrule",
     ]
-    for name, cells in _printed(table):
-        texts = [rf"\textbf{{{_escaped(t)}}}" if best else _escaped(t) for t, best in cells]
+    for name, cells in _named_lines(table):
+        texts = []
+        for cell in cells:
+            text = rf"\textbf{{{_escaped(cell.text)}}}" if cell.is_best else _escaped(cell.text)
+            text = rf"\underline{{{text}}}" if cell.is_second else text
+            ends = rf" {{\scriptsize [{_escaped(cell.interval)}]}}"
+            texts.append(text + ends * bool(intervals and cell.interval))
         lines.append(" & ".join([_escaped(name), *texts]) + r" \\")
     return "\n".join([*lines, r"\bottomrule", r"\end{tabular}", ""])
 
@@ -94,17 +117,21 @@ def _escaped(text: str) -> str:
     return "".join(_LATEX.get(sign, sign) for sign in text)
 
 
-def _printed(table: WideTable) -> Iterator[tuple[str, list[tuple[str, bool]]]]:
-    """Name and cells (text, is it the best) of each line."""
+def _named_lines(table: WideTable) -> Iterator[tuple[str, tuple[Cell, ...]]]:
+    """Name and cells of each line."""
     for line in table.lines:
         parts = [line.model, "(control)" if line.is_control else "", line.stratum]
-        cells = [(cell.text, cell.is_best) for cell in line.cells]
-        yield " ".join(part for part in parts if part), cells
+        yield " ".join(part for part in parts if part), line.cells
 
 
-def _remarks(table: WideTable) -> list[str]:
+def _remarks(table: WideTable, intervals: bool) -> list[str]:
     """How to read the numbers, and why some are missing."""
-    remarks = [f"Shares times 100, {STATEMENT}. Bold: best of the models that are no controls."]
+    marks = "Bold: best, underlined: second of the models that are no controls"
+    remarks = [f"Shares times 100, {STATEMENT}. {marks}, before rounding."]
+    if _has_twins(table):
+        remarks.append("Some numbers look as good as a marked one and differ before rounding.")
+    if intervals:
+        remarks.append("In brackets: intervals by drawing queries anew.")
     notes = {
         f"{column.label}{f' ({line.stratum})' if line.stratum else ''}: {cell.note}": None
         for line in table.lines
@@ -112,3 +139,12 @@ def _remarks(table: WideTable) -> list[str]:
         if cell.note
     }
     return remarks + [f"Undefined: {'; '.join(notes)}."] * bool(notes)
+
+
+def _has_twins(table: WideTable) -> bool:
+    """Whether the best number of a column is shown like one that is worse."""
+    for cells in zip(*(line.cells for line in table.lines if not line.is_control), strict=True):
+        best = {cell.text for cell in cells if cell.is_best}
+        if any(cell.text in best and not cell.is_best for cell in cells):
+            return True
+    return False

@@ -27,7 +27,7 @@ class Cell(NamedTuple):
     """A number as stored, as shown, and what to say about it.
 
     `ends` are those of its interval, if one is known, and `interval` shows them; `note` is why
-    there is no number.
+    there is no number. Best and second best are found among stored values.
     """
 
     value: float | None
@@ -38,6 +38,7 @@ class Cell(NamedTuple):
     is_suspect: bool = False
     interval: str = ""
     ends: tuple[float, float] | None = None
+    is_second: bool = False
 
 
 class Line(NamedTuple):
@@ -210,33 +211,33 @@ def _lines(
     stratum: str = "",
     compete: bool = True,
 ) -> Iterator[Line]:
-    """A line per model; the best values of those that are no controls are marked."""
+    """A line per model; the two best values of those that are no controls are marked."""
     found = {model: [find(model, column) for column in columns] for model in scope.models}
     rivals = [found[model] for model, is_control in scope.models.items() if not is_control]
     best = [_best(rows) for rows in zip(*rivals, strict=True)] if compete else []
-    best = best or [None] * len(columns)
+    best = best or [()] * len(columns)
     for model, is_control in scope.models.items():
         pairs = zip(found[model], best, strict=True)
-        cells = (_cell(row, None if is_control else top) for row, top in pairs)
+        cells = (_cell(row, () if is_control else top) for row, top in pairs)
         yield Line(model, is_control, stratum, tuple(cells))
 
 
-def _best(rows: Iterable[Row | None]) -> float | None:
-    """Best of the stored values in a column."""
+def _best(rows: Iterable[Row | None]) -> list[float]:
+    """The best and the second best of the stored values in a column, as far as there are any."""
     rows = [row for row in rows if row is not None and row.value is not None]
-    if not rows:
-        return None
-    return (max if is_share(rows[0].metric) else min)(row.value for row in rows)
+    metric = rows[0].metric if rows else ""
+    return sorted({row.value for row in rows}, reverse=bool(rows) and is_share(metric))[:2]
 
 
-def _cell(row: Row | None, best: float | None) -> Cell:
+def _cell(row: Row | None, best: Sequence[float]) -> Cell:
     if row is None:
         return Cell(None, UNDEFINED, "not computed", note="not computed")
     size = f"{row.n_queries:,} queries, {row.n_answers:,} hard answers"
     if row.value is None:
         return Cell(None, UNDEFINED, f"undefined: {row.note}", note=row.note)
     text, title = _shown(row, row.value), f"{row.value!r} ({size})"
-    cell = Cell(row.value, text, title, is_best=row.value == best)
+    cell = Cell(row.value, text, title, is_best=row.value in best[:1])
+    cell = cell._replace(is_second=row.value in best[1:])
     if row.lower is None or row.upper is None:
         return cell
     interval = f"{_shown(row, row.lower)}–{_shown(row, row.upper)}"

@@ -8,8 +8,12 @@ def kept(path):
 
 def predictor_of(wildcards):
     """The link predictor over whose links a model answers, if it does."""
-    graph = RUN.query_sets[wildcards.queries]["graph"]
-    name = RUN.predictor_of(wildcards.model)
+    return predictor_file(wildcards.queries, wildcards.model)
+
+
+def predictor_file(queries, model):
+    """The link predictor of a model on the graph of a query set, if the model has one."""
+    graph, name = RUN.query_sets[queries]["graph"], RUN.predictor_of(model)
     found = expand(rules.train_predictor.output.predictor, graph=graph, predictor=name)
     return found[0] if name else []
 
@@ -25,3 +29,26 @@ def scored_by(wildcards):
 def score_files(wildcards):
     """The user's own files that a model's scores for a shard are in."""
     return RUN.score_files(wildcards.model, wildcards.queries, wildcards.shard)
+
+
+def origin_files():
+    """What the numbers of the run go back to, beside the tables that its report is made from."""
+    query_sets = [*RUN.settings["query_sets"], *RUN.tuned_on()]
+    graphs = [*rules.build_graph.output, rules.download_graph.output.receipt]
+    ranked = [*rules.rank_answers.output]
+    published = [name for name in query_sets if name in PUBLISHED]
+    predictors = {
+        predictor_file(queries, model)
+        for queries in query_sets
+        for model in RUN.settings["models"]
+        if RUN.predictor_of(model)
+    }
+    return [
+        *expand(graphs, graph=RUN.asked_graphs()),
+        *expand(rules.download_queries.output.receipt, queries=published),
+        *each_shard(rules.import_queries.output.published, published),
+        *each_shard(rules.sample_queries.output.queries, query_sets),
+        *each_shard(rules.split_answers.output.answers, query_sets),
+        *sorted(predictors),
+        *each_shard(ranked, query_sets, model=RUN.settings["models"]),
+    ]

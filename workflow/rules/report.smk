@@ -30,6 +30,7 @@ rule assemble_report:
         samplings=each_shard(rules.sample_queries.output.report, RUN.settings["query_sets"]),
         audits=expand(rules.audit_queries.output.audit, queries=RUN.settings["query_sets"]),
         summaries=expand(rules.build_graph.output.summary, graph=RUN.asked_graphs()),
+        origins=origin_files(),
         references=f"{WORKFLOW}/resources/references.yaml",
         template=f"{WORKFLOW}/report/report.html.j2",
     output:
@@ -62,5 +63,7 @@ rule assemble_report:
         graphs=RUN.asked_graphs(),
         run=RUN.protocol(),
         query_sets=RUN.evaluated(),
+        partners=RUN.tuned_on(),
+        imported=RUN.imported(),
     script:
         "../../scripts/assemble_report.py"

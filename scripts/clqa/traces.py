@@ -1,0 +1,104 @@
+"""At which stage two runs first differ: by the files that their manifests list."""
+
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+
+from clqa.errors import InputError
+from clqa.stages import STAGES, stage_of
+
+_FORMATS = (None, 2)  # of manifests that are read; the first had none
+# Settings that are told as what is there or is not, rather than as two lists.
+_OF_RUN = ("name",)
+
+
+def trace(
+    old: Path,
+    new: Path,
+    manifests: list[dict],
+    content_differs: Callable[[Path, Path], dict | None],
+) -> dict:
+    """The stages of two runs, with the files that differ.
+
+    Files of equal hash are equal. Others are compared by content where both are at hand, in the
+    result folders that the run folders are in.
+
+    Returns
+    -------
+    dict
+        `first`, the first stage with a difference, or None; `stages`, for each its number of
+        `files` and those that are `different`; `note`, why nothing is known, if so.
+
+    Raises
+    ------
+    InputError
+        If a manifest is of a version that is not known.
+    """
+    for folder, manifest in zip((old, new), manifests, strict=True):
+        if manifest.get("format") not in _FORMATS:
+            what = f"a manifest of the format {manifest['format']}"
+            raise InputError(f"{folder}: {what}, newer than this version; compare with a newer one")
+    sides = [_files(manifest) for manifest in manifests]
+    if not all(sides):
+        return {"first": None, "stages": {}, "note": "no list of files in a manifest"}
+    roots = [folder.resolve().parent.parent for folder in (old, new)]
+    names = [manifest["run"] for manifest in manifests]
+    stages = {}
+    for stage in STAGES:
+        own = [
+            name for name in sorted(sides[0].keys() | sides[1].keys()) if stage_of(name) == stage
+        ]
+        different = []
+        for name in own:
+            hashes = [side.get(name) for side in sides]
+            if hashes[0] == hashes[1]:
+                continue
+            paths = [_located(root, name, run) for root, run in zip(roots, names, strict=True)]
+            found = _difference(name, hashes, paths, content_differs)
+            different += [] if found is None else [found]
+        stages[stage] = {"files": len(own), "different": different}
+    first = next((stage for stage, about in stages.items() if about["different"]), None)
+    return {"first": first, "stages": stages, "note": ""}
+
+
+def _files(manifest: dict) -> dict[str, str]:
+    """Hashes by path, the run's name taken out; what the run itself wrote is compared by rows."""
+    found = {}
+    for path, about in manifest.get("files", {}).items():
+        if not path.startswith("runs/"):
+            name = path.replace(f"comparisons/{manifest['run']}/", "comparisons/{run}/")
+            found[name] = about if isinstance(about, str) else about["sha256"]
+    return found
+
+
+def _located(root: Path, name: str, run: str) -> Path:
+    return root / name.replace("{run}", run)
+
+
+def _difference(name: str, hashes: list, paths: list[Path], content_differs) -> dict | None:
+    if None in hashes:
+        return {"path": name, "what": "added" if hashes[0] is None else "removed"}
+    if all(path.is_file() for path in paths):
+        found = content_differs(*paths)
+        return None if found is None else {"path": name, "what": "changed", **found}
+    return {"path": name, "what": "changed", "note": "other bytes; the files are not at hand"}
+
+
+def settings_changes(old: Mapping, new: Mapping) -> list[dict]:
+    """Settings, query sets and models in which two manifests differ: path, old and new value."""
+    found = []
+    for key in ("settings", "query_sets", "models"):
+        sides = [dict(_leaves(one.get(key, {}), "")) for one in (old, new)]
+        prefix = "" if key == "settings" else f"{key}."
+        for name in sorted(sides[0].keys() | sides[1].keys()):
+            values = [side.get(name) for side in sides]
+            if values[0] != values[1] and name not in _OF_RUN and not name.endswith(".hash"):
+                found.append({"setting": prefix + name, "old": values[0], "new": values[1]})
+    return found
+
+
+def _leaves(content: object, path: str) -> Iterator[tuple[str, object]]:
+    if isinstance(content, dict) and content:
+        for key, value in content.items():
+            yield from _leaves(value, f"{path}.{key}" if path else key)
+    else:
+        yield path, content
