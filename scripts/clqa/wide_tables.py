@@ -61,11 +61,13 @@ class WideTable(NamedTuple):
     measured: tuple[str, str, str]
 
 
-def headline(scope: Scope, metric_id: str | None = None) -> WideTable:
-    """One metric of every model on every shape."""
+def headline(
+    scope: Scope, metric_id: str | None = None, columns: tuple[Column, ...] | None = None
+) -> WideTable:
+    """One metric of every model on every shape, or in the columns that are given."""
     name = metric_id or scope.metric
     caption = f"{metric_name(name)} on {scope.queries} ({scope.ties} ties, {scope.filter})"
-    columns = shape_columns(scope.shapes, name)
+    columns = shape_columns(scope.shapes, name) if columns is None else columns
     lines = _lines(
         scope, columns, lambda model, column: found_row(scope, model, column, metric=name)
     )
