@@ -88,7 +88,7 @@ function buildControls() {
   const reset = make("button", { type: "button", click: clear }, "Reset");
   byId("controls").append(
     sets, ...switches, show, textInput("models", "Models with"), textInput("columns", "Columns with"),
-    make("label", { class: "check" }, intervals, make("span", {}, "Intervals of all")), reset,
+    make("label", { class: "check" }, intervals, make("span", {}, "Intervals of shapes, too")), reset,
   );
 }
 
@@ -242,23 +242,26 @@ function explorerFigure({ set, columns, models, cell }, [, name, isShare], about
   const shownModels = models.map((model) => set.models[model.number]);
   const x = { field: "value", type: "quantitative", title: `${name}${isShare ? " × 100" : ""} (bar: interval)`,
     scale: isShare ? { domain: [0, 100] } : { type: "log" }, axis: isShare ? {} : { format: "~s", tickCount: 6 } };
-  return (width) => ({
-    description: `${about}, as in the table above`,
-    height: { step: Math.max(24, 6 * models.length + 4) },
-    data: { values },
-    encoding: {
-      y: { field: "column", type: "nominal", sort: order, title: null, axis: { grid: true, tickBand: "extent" } },
-      yOffset: { field: "model", type: "nominal", sort: shownModels.map(([model]) => model) },
-      ...byModel(set.models.filter((one) => shownModels.includes(one)), width),
-      tooltip: [{ field: "model" }, { field: "column", title: "shape or group" }, { field: "value", format: ".1f", title: name },
-        { field: "low", format: ".1f", title: "interval from" }, { field: "high", format: ".1f", title: "to" }, { field: "queries" }],
-    },
-    layer: [
-      { transform: [{ filter: "datum.low !== null" }], mark: { type: "rule", strokeWidth: 1.4 },
-        encoding: { x: { ...x, field: "low" }, x2: { field: "high" }, shape: { value: null } } },
-      { params: [PICKED], mark: { type: "point", filled: true, size: 45 }, encoding: { x } },
-    ],
-  });
+  return (width) => {
+    const { encoding, shape } = byModel(set.models.filter((one) => shownModels.includes(one)), width);
+    return {
+      description: `${about}, as in the table above`,
+      height: rowsHeight(order.length, models),
+      data: { values },
+      encoding: {
+        y: { field: "column", type: "nominal", sort: order, title: null, axis: { grid: true, tickBand: "extent" } },
+        yOffset: { field: "model", type: "nominal", sort: shownModels.map(([model]) => model) },
+        ...encoding,
+        tooltip: [{ field: "model" }, { field: "column", title: "shape or group" }, { field: "value", format: ".1f", title: name },
+          { field: "low", format: ".1f", title: "interval from" }, { field: "high", format: ".1f", title: "to" }, { field: "queries" }],
+      },
+      layer: [
+        { transform: [{ filter: "datum.low !== null" }], mark: { type: "rule", strokeWidth: 1.4 },
+          encoding: { x: { ...x, field: "low" }, x2: { field: "high" } } },
+        { params: [PICKED], mark: { type: "point", filled: true, size: 45 }, encoding: { x, shape } },
+      ],
+    };
+  };
 }
 
 function show() {

@@ -30,15 +30,20 @@ function legend(domain, width) {
   return { orient: "top", title: null, columns, labelLimit: 300, symbolLimit: 0 };
 }
 
-// Encodings by model, with a legend whose entries can be picked.
-function byModel(models, width, withMarks = true) {
+// Encodings by model, with a legend whose entries can be picked; marks of points are `shapes`.
+function byModel(models, width) {
   const { domain, range, marks } = looks(models);
   const own = legend(domain, width);
-  return {
+  const encoding = {
     color: { field: "model", type: "nominal", scale: { domain, range }, legend: own },
-    ...(withMarks && { shape: { field: "model", type: "nominal", scale: { domain, range: marks }, legend: own } }),
     opacity: { condition: { param: "picked", value: 1 }, value: 0.12 },
   };
+  return { encoding, shape: { field: "model", type: "nominal", scale: { domain, range: marks }, legend: own } };
+}
+
+// Of a figure with a row for each name in which models stand one below the other.
+function rowsHeight(n_rows, models) {
+  return n_rows * Math.max(22, 6 * models.length);
 }
 
 const PICKED = { name: "picked", select: { type: "point", fields: ["model"] }, bind: "legend" };
@@ -78,6 +83,7 @@ async function draw(element, spec, name) {
     actions: { export: { svg: true, png: true }, source: false, compiled: false, editor: false },
     downloadFileName: name,
     scaleFactor: 2,
+    logLevel: 1, // errors alone
     tooltip: { theme: dark.matches ? "dark" : "light" },
   };
   const made = await vegaEmbed(target, full, options);
@@ -131,19 +137,24 @@ function rankFigure(part, subject, models) {
   const values = names.flatMap((model, number) =>
     (found[number] ?? []).map((share, place) => ({ model, rank: part.ranks[place], share })),
   );
-  return (width) => ({
-    description: `Share of hard answers of ${subject} on ${part.name} up to each rank, by model`,
-    height: 300,
-    data: { values },
-    encoding: {
-      x: { field: "rank", type: "quantitative", scale: { type: "log" }, title: "rank (at most)", axis: { format: "~s", tickCount: 5 } },
-      y: { field: "share", type: "quantitative", scale: { domain: [0, 100] }, title: "hard answers × 100" },
-      ...byModel(models, width),
-      tooltip: [{ field: "model" }, { field: "rank", title: "rank up to" }, { field: "share", format: ".1f", title: "share × 100" }],
-    },
-    layer: [{ params: [PICKED], mark: { type: "line", interpolate: "step-after", strokeWidth: 1.6 }, encoding: { shape: { value: null } } },
-      { mark: { type: "point", size: 36, filled: true } }],
-  });
+  return (width) => {
+    const { encoding, shape } = byModel(models, width);
+    return {
+      description: `Share of hard answers of ${subject} on ${part.name} up to each rank, by model`,
+      height: 300,
+      data: { values },
+      encoding: {
+        x: { field: "rank", type: "quantitative", scale: { type: "log", nice: false }, title: "rank (at most)", axis: { format: "~s", tickCount: 5 } },
+        y: { field: "share", type: "quantitative", scale: { domain: [0, 100] }, title: "hard answers × 100" },
+        ...encoding,
+        tooltip: [{ field: "model" }, { field: "rank", title: "rank up to" }, { field: "share", format: ".1f", title: "share × 100" }],
+      },
+      layer: [
+        { params: [PICKED], mark: { type: "line", interpolate: "step-after", strokeWidth: 1.6 } },
+        { mark: { type: "point", size: 36, filled: true }, encoding: { shape } },
+      ],
+    };
+  };
 }
 
 // Answer sets.
@@ -155,22 +166,25 @@ function ruleFigure(part, beta, models) {
     .filter((row) => row.kind in FIXED && (row.f_beta ?? row.f_beta_low) !== null)
     .map((row) => ({ ...row, low: row.f_beta ?? row.f_beta_low, high: row.f_beta ?? row.f_beta_high, middle: row.f_beta }));
   const order = [...new Set(values.map((row) => row.rule))];
-  return values.length && ((width) => ({
-    description: `F${beta} of the answer sets of each rule, by model`,
-    height: { step: Math.max(24, 7 * models.length) },
-    data: { values },
-    encoding: {
-      y: { field: "rule", type: "nominal", sort: order, title: null },
-      yOffset: { field: "model", type: "nominal", sort: models.map(([name]) => name) },
-      ...byModel(models, width),
-      tooltip: ["model", "rule", "f_beta", "f_beta_low", "f_beta_high", "precision", "recall", "size"].map((field) => ({ field })),
-    },
-    layer: [
-      { params: [PICKED], mark: { type: "rule", strokeWidth: 2 }, encoding: { x: { field: "low", type: "quantitative" }, x2: { field: "high" }, shape: { value: null } } },
-      { mark: { type: "point", filled: true, size: 45 },
-        encoding: { x: { field: "middle", type: "quantitative", title: `F${beta} × 100 (bar: bounds where lists are cut)`, scale: { domain: [0, 100] } } } },
-    ],
-  }));
+  return values.length && ((width) => {
+    const { encoding, shape } = byModel(models, width);
+    const x = { field: "middle", type: "quantitative", title: `F${beta} × 100 (bar: bounds where lists are cut)`, scale: { domain: [0, 100] } };
+    return {
+      description: `F${beta} of the answer sets of each rule, by model`,
+      height: rowsHeight(order.length, models),
+      data: { values },
+      encoding: {
+        y: { field: "rule", type: "nominal", sort: order, title: null },
+        yOffset: { field: "model", type: "nominal", sort: models.map(([name]) => name) },
+        ...encoding,
+        tooltip: ["model", "rule", "f_beta", "f_beta_low", "f_beta_high", "precision", "recall", "size"].map((field) => ({ field })),
+      },
+      layer: [
+        { params: [PICKED], mark: { type: "rule", strokeWidth: 2 }, encoding: { x: { ...x, field: "low" }, x2: { field: "high" } } },
+        { mark: { type: "point", filled: true, size: 45 }, encoding: { x, shape } },
+      ],
+    };
+  });
 }
 
 const CONFORMAL = { "conformal": ["recall", "answers"], "conformal-query": ["all", "queries with all answers"] };
@@ -181,20 +195,24 @@ function coverageFigure(part, models) {
     .map((row) => ({ ...row, covered: row[CONFORMAL[row.kind][0]], of: CONFORMAL[row.kind][1] }));
   const diagonal = { data: { values: [{ a: 0 }, { a: 100 }] }, mark: { type: "line", strokeDash: [4, 4], color: colour("quiet") },
     encoding: { x: { field: "a", type: "quantitative" }, y: { field: "a", type: "quantitative" } } };
-  return values.length && ((width) => ({
-    description: "What conformal sets cover against what they promise, by model; on the dashed line they are the same",
-    height: 300,
-    layer: [
-      diagonal,
-      { data: { values }, params: [PICKED], mark: { type: "point", filled: true, size: 60 },
-        encoding: {
-          x: { field: "nominal", type: "quantitative", scale: { domain: [0, 100] }, title: "promised × 100" },
-          y: { field: "covered", type: "quantitative", scale: { domain: [0, 100] }, title: "covered × 100" },
-          ...byModel(models, width),
-          tooltip: ["model", "rule", "of", "nominal", "covered", "size"].map((field) => ({ field })),
-        } },
-    ],
-  }));
+  return values.length && ((width) => {
+    const { encoding, shape } = byModel(models, width);
+    return {
+      description: "What conformal sets cover against what they promise, by model; on the dashed line they are the same",
+      height: 300,
+      layer: [
+        diagonal,
+        { data: { values }, params: [PICKED], mark: { type: "point", filled: true, size: 60 },
+          encoding: {
+            x: { field: "nominal", type: "quantitative", scale: { domain: [0, 100] }, title: "promised × 100" },
+            y: { field: "covered", type: "quantitative", scale: { domain: [0, 100] }, title: "covered × 100" },
+            ...encoding,
+            shape,
+            tooltip: ["model", "rule", "of", "nominal", "covered", "size"].map((field) => ({ field })),
+          } },
+      ],
+    };
+  });
 }
 
 function bandFigure(part, models) {
@@ -206,10 +224,10 @@ function bandFigure(part, models) {
     params: [PICKED],
     mark: { type: "rule", strokeWidth: 3 },
     encoding: {
-      x: { field: "low", type: "quantitative", title: "score" },
+      x: { field: "low", type: "quantitative", title: "score", scale: { zero: false } },
       x2: { field: "high" },
       y: { field: "share", type: "quantitative", scale: { domain: [0, 100] }, title: "true × 100" },
-      ...byModel(models, width, false),
+      ...byModel(models, width).encoding,
       tooltip: ["model", "rule", "low", "high", "share", "n", "pays"].map((field) => ({ field })),
     },
   }));
