@@ -270,7 +270,7 @@ def _answers(queries: str, shapes, n_queries: int, hard: dict) -> list[dict]:
 
 
 def _queries(answers: list[dict]) -> pa.Table:
-    """Queries whose anchors and relations are the first entities and relations, one after another."""
+    """Queries that have the first entities and relations, one after another."""
     rows = []
     for place, answer in enumerate(answers):
         formula = parse(FORMULAS[answer["shape"]])

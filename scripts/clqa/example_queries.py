@@ -9,7 +9,7 @@ import pyarrow.compute as pc
 
 from clqa.formulas import parse
 from clqa.printed_queries import values_of, with_labels
-from clqa.query_sets import Answers, AnswerTable, Queries, QueryTable
+from clqa.query_sets import Answers, AnswerTable, QueryTable
 from clqa.rank_curves import Ranked
 
 # Of a query set at most so many queries are shown, so many of a shape, and so many answers of each.

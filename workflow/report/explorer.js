@@ -285,6 +285,7 @@ function restore() {
 
 buildControls();
 for (const name of ["whole", "link"]) byId(name).hidden = false;
+byId("without").hidden = true;
 if (DATA.left_out) byId("left-out").hidden = false;
 addEventListener("hashchange", restore);
 if (location.hash.startsWith(START)) restore();
