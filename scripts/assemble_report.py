@@ -7,19 +7,24 @@ from clqa.answer_sizes import answer_sizes, answers_hash, shape_hashes
 from clqa.audit_tables import audit_table, audit_view, read_audit, reduction_table
 from clqa.comparison_tables import comparison_inventory, comparison_view, read_comparisons
 from clqa.competitions import competitions
+from clqa.explorer import explorer
 from clqa.files import sha256_of, write_json
 from clqa.interval_tables import read_intervals
 from clqa.inventories import check_samplings, graph_hashes, graph_table, sampling_table
 from clqa.logs import log_to
 from clqa.manifests import manifest, manifest_files, versions
-from clqa.pages import page, section, write_page
+from clqa.page_data import query_data
+from clqa.page_scripts import inline_json, inline_scripts, plotting_library
+from clqa.pages import page, section, stratum_label, write_page
 from clqa.reference_tables import comparisons, reference_table
 from clqa.reports import metric_rows, write_rows
 from clqa.scopes import has_many_shapes, is_share, scope_of
 from clqa.score_tables import Origin, read_scores, score_columns
 from clqa.seeds import with_means
+from clqa.set_charts import set_points
 from clqa.set_reports import band_table, read_set_rows, set_protocols, set_table, set_view
 from clqa.set_seeds import set_means
+from clqa.setting_changes import setting_changes
 from clqa.switches import switch_table
 from clqa.typesetting import write_tables
 from clqa.wide_tables import overview
@@ -33,11 +38,17 @@ def assemble_report(
     paths_to_bands: Mapping[tuple[str, str], str],
     paths_to_answers: Mapping[tuple[str, str], str],
     paths_to_samplings: Mapping[tuple[str, str], str],
+    paths_to_queries: Mapping[tuple[str, str], str],
+    paths_to_ranks: Mapping[tuple[str, str, str], str],
+    paths_to_entities: Mapping[str, str],
+    paths_to_relations: Mapping[str, str],
     paths_to_audits: Mapping[str, str],
     paths_to_summaries: Mapping[str, str],
     path_to_references: str,
     path_to_template: str,
+    scripts_of_page: Iterable[str],
     run: dict,
+    default: dict,
     query_sets: dict,
     path_to_metrics: str,
     path_to_tables: str,
@@ -54,15 +65,20 @@ def assemble_report(
     ----------
     paths_to_scores, paths_to_intervals : by query set and model
     paths_to_sets, paths_to_bands : by query set and model
-    paths_to_answers, paths_to_samplings : by query set and shard
+    paths_to_answers, paths_to_samplings, paths_to_queries : by query set and shard
+    paths_to_ranks : by query set, model and shard
+    paths_to_entities, paths_to_relations : labels by graph
     paths_to_audits, paths_to_comparisons : by query set
     paths_to_summaries : by graph
     path_to_references : published results
     path_to_template : the page, in Jinja
+    scripts_of_page : paths to what makes it interactive
     run : dict
         The run configuration: `name`, `query_sets`, `models`, `shapes`, `metrics`, `ties`,
         `filters`, `candidates`, `averaging`, `truths` and `seed`. Of the metrics and of each of the
         switches the first is shown first.
+    default : dict
+        That of the default run.
     query_sets : dict
         For each query set its catalogue entry, with `graph` and `split`.
     paths_to_origins : paths
@@ -134,10 +150,29 @@ def assemble_report(
     paths += [*paths_to_sets.values(), *paths_to_bands.values()]
     paths += [*paths_to_samplings.values(), *paths_to_summaries.values()]
     paths += [*paths_to_audits.values(), *paths_to_comparisons.values()]
+    paths += [*paths_to_queries.values(), *paths_to_ranks.values()]
+    paths += [*paths_to_entities.values(), *paths_to_relations.values()]
     origin = manifest(run, query_sets, scores, rows, set_protocols(answer_sets))
     software = versions()
     write_json(path_to_versions, software)
+    inside = []
+    for scope in scopes:
+        graph = query_sets[scope.queries]["graph"]
+        files = (_of_shards(one, scope.queries) for one in (paths_to_queries, paths_to_answers))
+        ranks = {one: _of_shards(paths_to_ranks, scope.queries, one) for one in run["models"]}
+        labels = paths_to_entities[graph], paths_to_relations[graph]
+        inside.append(query_data(scope, run, *files, ranks, labels))
+    strata = {row.stratum: stratum_label(row.stratum) for row in rows}
+    data = explorer(scopes, run, scores, rows, compared, strata)
+    data["queries"] = inside
+    data["points"] = [set_points(answer_sets, one.queries, run["truths"][0]) for one in scopes]
     content = page(averages, sections, inventory, origin, software)
+    content |= {
+        "changes": setting_changes(run, default),
+        "data": inline_json(data),
+        "scripts": inline_scripts(scripts_of_page),
+        "library": plotting_library(),
+    }
     write_page(path_to_report, path_to_template, content)
     made = [path_to_metrics, path_to_versions, path_to_report, *Path(path_to_tables).iterdir()]
     origin["files"] = manifest_files(
@@ -151,6 +186,11 @@ def assemble_report(
     write_json(path_to_manifest, origin)
 
 
+def _of_shards(paths: Mapping[tuple[str, ...], str], *names: str) -> dict[str, str]:
+    """The paths under some names, by the last part of their key, which is the shard."""
+    return {key[-1]: path for key, path in sorted(paths.items()) if key[:-1] == names}
+
+
 def _shards(paths: Mapping[tuple[str, str], str], queries: str) -> list[str]:
     return [path for name, path in paths.items() if name[0] == queries]
 
@@ -158,6 +198,7 @@ def _shards(paths: Mapping[tuple[str, str], str], queries: str) -> list[str]:
 if __name__ == "__main__":
     log_to(snakemake.log[0])
     shards = [tuple(name) for name in snakemake.params.shards]
+    ranked = [tuple(name) for name in snakemake.params.ranks]
     scored = [tuple(name) for name in snakemake.params.scores]
     assemble_report(
         paths_to_scores=dict(zip(scored, snakemake.input.scores, strict=True)),
@@ -172,12 +213,20 @@ if __name__ == "__main__":
         paths_to_summaries=dict(
             zip(snakemake.params.graphs, snakemake.input.summaries, strict=True)
         ),
+        paths_to_queries=dict(zip(shards, snakemake.input.queries, strict=True)),
+        paths_to_ranks=dict(zip(ranked, snakemake.input.ranks, strict=True)),
+        paths_to_entities=dict(zip(snakemake.params.graphs, snakemake.input.entities, strict=True)),
+        paths_to_relations=dict(
+            zip(snakemake.params.graphs, snakemake.input.relations, strict=True)
+        ),
         paths_to_audits=dict(
             zip(snakemake.params.run["query_sets"], snakemake.input.audits, strict=True)
         ),
         path_to_references=snakemake.input.references,
         path_to_template=snakemake.input.template,
+        scripts_of_page=snakemake.input.scripts,
         run=snakemake.params.run,
+        default=snakemake.params.default,
         query_sets=snakemake.params.query_sets,
         path_to_metrics=snakemake.output.metrics,
         path_to_tables=snakemake.output.tables,

@@ -10,11 +10,13 @@ from clqa.answer_sizes import SETS
 from clqa.audit_forms import DEGENERATE, NOTABLE
 from clqa.competitions import competitions
 from clqa.files import write_sealed
+from clqa.formulas import parse, symbols
 from clqa.methods import CONTROLS
 from clqa.metrics import metric, score_id
 from clqa.query_sets import set_hash
 from clqa.set_tables import BAND_COLUMNS, COLUMNS, table_of
 from clqa.tables import write_table
+from clqa.vocabularies import label_array, vocabulary_hash, write_labels
 from compare_models import compare_models
 from estimate_intervals import estimate_intervals
 
@@ -62,6 +64,10 @@ def write_run(folder: Path, run: dict | None = None, n_queries: int = 6, hard=No
         "bands": {},
         "answers": {},
         "samplings": {},
+        "queries": {},
+        "ranks": {},
+        "entities": {},
+        "relations": {},
         "audits": {},
         "summaries": {},
     }
@@ -72,6 +78,14 @@ def write_run(folder: Path, run: dict | None = None, n_queries: int = 6, hard=No
             rows = [row for row in answers if row["shape"] in names]
             write_table(path, pa.Table.from_pylist(rows, _ANSWERS), _metadata(rows, names))
             given["answers"][queries, shard] = path
+            path = folder / "queries" / queries / f"{shard}.parquet"
+            write_table(path, _queries(rows), _metadata(rows, names))
+            given["queries"][queries, shard] = path
+            for model in run["models"]:
+                path = folder / "ranks" / queries / model / f"{shard}.parquet"
+                about = _metadata(rows, names) | {"model": _model(model)}
+                write_table(path, _ranks(rows, model, run), about)
+                given["ranks"][queries, model, shard] = path
             path = folder / "queries" / queries / f"{shard}.json"
             given["samplings"][queries, shard] = _write_json(
                 path, _sampling(rows, names, n_queries)
@@ -97,12 +111,20 @@ def write_run(folder: Path, run: dict | None = None, n_queries: int = 6, hard=No
         given["comparisons"][queries] = path
     path = folder / "graphs" / "toy" / "summary.json"
     given["summaries"]["toy"] = _write_json(path, _SUMMARY)
+    for kind, labels in _LABELS.items():
+        given[kind]["toy"] = folder / "graphs" / "toy" / f"{kind}.tsv"
+        write_labels(given[kind]["toy"], labels)
     out = folder / "runs" / run["name"]
     return {
         **{f"paths_to_{kind}": paths for kind, paths in given.items()},
         "path_to_references": REFERENCES,
         "path_to_template": TEMPLATE,
+        "scripts_of_page": [
+            TEMPLATE.with_name(f"{name}.js")
+            for name in ("tables", "figures", "explorer", "queries")
+        ],
         "run": run,
+        "default": configuration() | {"seed": 0},
         "query_sets": {name: _entry(name) for name in run["query_sets"]},
         "path_to_metrics": out / "metrics.tsv",
         "path_to_tables": out / "tables",
@@ -112,11 +134,39 @@ def write_run(folder: Path, run: dict | None = None, n_queries: int = 6, hard=No
     }
 
 
+_QUERIES = pa.schema(
+    [("query_id", pa.string()), ("shape", pa.string())]
+    + [(name, pa.list_(pa.int32())) for name in ("anchors", "relations")]
+    + [("source", pa.string())]
+)
+_RANKS = pa.schema(
+    [(name, pa.string()) for name in ("query_id", "shape", "filter")]
+    + [("variable", pa.int8())]
+    + [(name, pa.int32()) for name in ("answer", "greater", "tied", "candidates")]
+    + [("links", pa.uint8())]
+)
 _ANSWERS = pa.schema(
     [("query_id", pa.string()), ("shape", pa.string())]
     + [(name, pa.list_(pa.int32())) for name in ("easy", "hard", "retracted")]
     + [("links", pa.list_(pa.uint8()))]
+    + [("subsets", pa.list_(pa.uint64())), ("classes", pa.list_(pa.int8()))]
 )
+# Labels of which none may break the page or become a part of it.
+HOSTILE = (
+    *(
+        "</script><script>alert(1)</script>",
+        "<b>bold</b> & more",
+        "a/b\\c",
+        "quo\"tes'",
+        "שלום עולם",
+    ),
+    *("<!--", "a.b-c", "`${1}`", "\u2028", "{{ x }}"),
+)
+_LABELS = {
+    "entities": label_array([*HOSTILE, *(f"e{number}" for number in range(10, N_ENTITIES))]),
+    "relations": label_array(["<i>likes</i>", *(f"r{number}" for number in range(1, 8))]),
+}
+VOCABULARY = vocabulary_hash(*_LABELS.values())
 _SUMMARY = {
     "entities": N_ENTITIES,
     "relations": 4,
@@ -124,7 +174,7 @@ _SUMMARY = {
     "splits": {"train": {"triples": 120}, "valid": {"triples": 12}, "test": {"triples": 13}},
     "unseen": {"entities": 0},
     "graph": "9" * 64,
-    "vocabulary": "8" * 64,
+    "vocabulary": VOCABULARY,
     "licence": "CC0-1.0",
 }
 
@@ -143,7 +193,7 @@ def _metadata(answers: list[dict], shapes) -> dict:
     return {
         "formulas": {shape: FORMULAS[shape] for shape in shapes},
         "graph": "9" * 64,
-        "vocabulary": "8" * 64,
+        "vocabulary": VOCABULARY,
         "n_entities": N_ENTITIES,
         "split": "test",
         "queries": set_hash(answer["query_id"] for answer in answers),
@@ -211,9 +261,41 @@ def _answers(queries: str, shapes, n_queries: int, hard: dict) -> list[dict]:
                     "hard": list(range(30, 30 + n_hard)),
                     "retracted": easy[: 2 * (shape in ("2in", "pni"))],
                     "links": [1 + i % most for i in range(n_hard)],
+                    "subsets": [0] * n_hard,
+                    "classes": [-1] * n_hard,
                 }
             )
     return rows
+
+
+def _queries(answers: list[dict]) -> pa.Table:
+    """Queries that have the first entities and relations, one after another."""
+    rows = []
+    for place, answer in enumerate(answers):
+        formula = parse(FORMULAS[answer["shape"]])
+        ids = ((place + i) % 10 for i in range(20))
+        rows.append(
+            {
+                "query_id": answer["query_id"],
+                "shape": answer["shape"],
+                "anchors": [next(ids) for _ in symbols(formula, "s")],
+                "relations": [i % 8 for i, _ in enumerate(symbols(formula, "r"))],
+                "source": "made up",
+            }
+        )
+    return pa.Table.from_pylist(rows, _QUERIES)
+
+
+def _ranks(answers: list[dict], model: str, run: dict) -> pa.Table:
+    rows = []
+    for rule in competitions(run["filters"], run["candidates"]):
+        for answer in answers:
+            counts = zip(answer["hard"], *_counts(answer, model), answer["links"], strict=True)
+            for entity, greater, tied, links in counts:
+                about = {"query_id": answer["query_id"], "shape": answer["shape"], "filter": rule}
+                about |= {"variable": None, "answer": entity, "candidates": N_ENTITIES}
+                rows.append(about | {"greater": greater, "tied": tied, "links": links})
+    return pa.Table.from_pylist(rows, _RANKS)
 
 
 def _scores(answers: list[dict], model: str, run: dict) -> pa.Table:

@@ -47,6 +47,8 @@ class Run(NamedTuple):
         For each model that stands for one seed of another the name of that one.
     folders_of_queries, folders_of_predictors, folders_of_models : dict
         For each query set, link predictor and model the folder of its catalogue file.
+    default_settings : dict
+        Those of the default run on which numbers depend.
     """
 
     settings: dict
@@ -61,6 +63,7 @@ class Run(NamedTuple):
     folders_of_predictors: dict[str, str]
     folders_of_models: dict[str, str]
     seeds: dict[str, str]
+    default_settings: dict
 
     def local_files(self, graph: str) -> list[str]:
         """The user's own files that a graph is made from."""
@@ -145,9 +148,7 @@ class Run(NamedTuple):
 
     def protocol(self) -> dict:
         """Of the settings, those on which the numbers of the report depend."""
-        technical = ("catalogues", "shards", "keep_predictions")
-        kept = {key: value for key, value in self.settings.items() if key not in technical}
-        return kept | {"seeds": self.seeds}
+        return _without_technical(self.settings) | {"seeds": self.seeds}
 
     def competitions(self) -> list[str]:
         """Names of all pairs of the run's filters and candidates, the primary one first."""
@@ -170,6 +171,14 @@ class Run(NamedTuple):
         return [
             (queries, shard)
             for queries in self.settings["query_sets"]
+            for shard in self.shards[queries]
+        ]
+
+    def ranked(self) -> list[tuple[str, str, str]]:
+        """Query set, model and shard of each table of ranks."""
+        return [
+            (queries, model, shard)
+            for queries, model in self.scored()
             for shard in self.shards[queries]
         ]
 
@@ -222,7 +231,9 @@ def read_run(config: dict, files: Iterable[str], folder: str, methods: Mapping[s
     """
     schemas = Path(folder).parent / "workflow" / "schemas"
     contents = {str(path): read_yaml(path) for path in files}
-    settings = _settings(config, contents, read_yaml(schemas / "config.schema.yaml"))
+    schema = read_yaml(schemas / "config.schema.yaml")
+    settings = _settings(config, contents, schema)
+    default = validated(read_yaml(Path(folder) / "config.yaml"), schema, f"{folder}/config.yaml")
     for own in settings["catalogues"]:
         if not Path(own).is_dir():
             raise InputError(
@@ -279,8 +290,15 @@ def read_run(config: dict, files: Iterable[str], folder: str, methods: Mapping[s
         folders_of_models=catalogues["models"].folders,
         shards=_shards(settings, catalogues),
         seeds=seeds,
+        default_settings=_without_technical(default),
         **{kind: catalogue.entries for kind, catalogue in catalogues.items()},
     )
+
+
+def _without_technical(settings: Mapping) -> dict:
+    """Of settings, those on which the numbers of the report depend."""
+    technical = ("catalogues", "shards", "keep_predictions")
+    return {key: value for key, value in settings.items() if key not in technical}
 
 
 def _settings(config: dict, contents: dict[str, dict], schema: dict) -> dict:

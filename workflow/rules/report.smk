@@ -28,11 +28,24 @@ rule assemble_report:
         ),
         answers=each_shard(rules.split_answers.output.answers, RUN.settings["query_sets"]),
         samplings=each_shard(rules.sample_queries.output.report, RUN.settings["query_sets"]),
+        queries=each_shard(rules.sample_queries.output.queries, RUN.settings["query_sets"]),
+        ranks=expand(
+            rules.rank_answers.output.ranks,
+            zip,
+            queries=[queries for queries, _, _ in RUN.ranked()],
+            model=[model for _, model, _ in RUN.ranked()],
+            shard=[shard for _, _, shard in RUN.ranked()],
+        ),
+        entities=expand(rules.build_graph.output.entities, graph=RUN.asked_graphs()),
+        relations=expand(rules.build_graph.output.relations, graph=RUN.asked_graphs()),
         audits=expand(rules.audit_queries.output.audit, queries=RUN.settings["query_sets"]),
         summaries=expand(rules.build_graph.output.summary, graph=RUN.asked_graphs()),
         origins=origin_files(),
         references=f"{WORKFLOW}/resources/references.yaml",
         template=f"{WORKFLOW}/report/report.html.j2",
+        scripts=expand(
+            f"{WORKFLOW}/report/{{name}}.js", name=["tables", "figures", "explorer", "queries"]
+        ),
     output:
         metrics=report(
             "results/runs/{run}/metrics.tsv",
@@ -57,10 +70,12 @@ rule assemble_report:
         runtime=growing(30),
     params:
         code=code("assemble_report.py"),
-        # What the scores, answers and samplings, and the summaries are of, in their order.
+        # What the scores, the answers, the summaries and the ranks are of, in their order.
         scores=RUN.scored(),
         shards=RUN.asked_shards(),
         graphs=RUN.asked_graphs(),
+        ranks=RUN.ranked(),
+        default=RUN.default_settings,
         run=RUN.protocol(),
         query_sets=RUN.evaluated(),
         partners=RUN.tuned_on(),
