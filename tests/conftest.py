@@ -11,6 +11,8 @@ settings.register_profile("clqa", deadline=None)
 settings.load_profile("clqa")
 
 ROOT = Path(__file__).resolve().parents[1]
+# Clones that tests make and run share the machine code of this one.
+os.environ.setdefault("NUMBA_CACHE_DIR", str(ROOT / "scripts" / "clqa" / "__pycache__"))
 
 
 @pytest.fixture(scope="session")

@@ -1,7 +1,8 @@
 """Compiled functions whose machine code is kept on disk for as long as their source stays the same.
 
 numba's own cache looks only at the file in which a function stands, and would go on using machine
-code into which an older version of an imported function was compiled.
+code into which an older version of an imported function was compiled. It also looks at the file's
+path; here clones share machine code, if they share the folder `NUMBA_CACHE_DIR`.
 """
 
 import functools
@@ -9,10 +10,19 @@ from collections.abc import Callable
 from pathlib import Path
 
 import numba
+from numba.core.caching import UserProvidedCacheLocator
 
 from clqa.sources import digest
 
 _ROOT = Path(__file__).resolve().parents[1]
+
+
+class Locator(UserProvidedCacheLocator):
+    """The folder that is chosen, whatever the path of the source is."""
+
+    @classmethod
+    def get_suitable_cache_subpath(cls, py_file: str) -> str:
+        return "code"
 
 
 def kernel(function: Callable) -> Callable:
@@ -33,12 +43,14 @@ def inlined(function: Callable) -> Callable:
 
 
 def _compiled(function: Callable, **options) -> Callable:
-    before = numba.config.CACHE_DIR
-    numba.config.CACHE_DIR = _folder(function.__code__.co_filename, before)
+    before = numba.config.CACHE_DIR, numba.config.CACHE_LOCATOR_CLASSES
+    numba.config.CACHE_DIR = _folder(function.__code__.co_filename, before[0])
+    # Where nobody may write into the chosen folder, the user's own one is taken.
+    numba.config.CACHE_LOCATOR_CLASSES = f"{__name__}.Locator,UserWideCacheLocator"
     try:
         return numba.njit(cache=True, **options)(function)
     finally:
-        numba.config.CACHE_DIR = before
+        numba.config.CACHE_DIR, numba.config.CACHE_LOCATOR_CLASSES = before
 
 
 @functools.cache
