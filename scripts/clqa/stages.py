@@ -8,6 +8,8 @@ import re
 from collections.abc import Collection, Iterator, Mapping
 from typing import NamedTuple
 
+# Of the manifest: the first had no rules and no inputs of files.
+FORMAT = 2
 # In the order in which one depends on another.
 STAGES = ("graph", "queries", "answers", "predictions", "ranks", "metrics")
 
