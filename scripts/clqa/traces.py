@@ -89,6 +89,15 @@ def _difference(name: str, hashes: list, paths: list[Path], content_differs) -> 
     return {"path": name, "what": "changed", "note": "other bytes; the files are not at hand"}
 
 
+def with_report(trace: dict) -> None:
+    """Tell of numbers that differ although all that they are made from is the same."""
+    if trace["stages"] and trace["first"] is None:
+        trace["first"] = STAGES[-1]
+        note = "other numbers from the same files: by other settings or code, or edited"
+        about = {"path": "runs/{run}/", "what": "changed", "note": note}
+        trace["stages"][STAGES[-1]]["different"].append(about)
+
+
 def settings_changes(old: Mapping, new: Mapping) -> list[dict]:
     """Settings, query sets and models in which two manifests differ: path, old and new value."""
     found = []
