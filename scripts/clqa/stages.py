@@ -43,7 +43,7 @@ _OF_REPORT = (
     *(_SCORES, "intervals/{queries}/{model}.parquet", "comparisons/{run}/{queries}.parquet"),
     *("sets/{queries}/{model}/sets.parquet", "sets/{queries}/{model}/bands.parquet"),
     *(_ANSWERS, "queries/{queries}/{shard}.json", "audits/{queries}.json"),
-    "graphs/{graph}/summary.json",
+    *("graphs/{graph}/summary.json", *_LABELS, _QUERIES, _RANKS),
 )
 KINDS = (
     Kind("graph", "download_graph", "graphs/{graph}/receipt.json"),
