@@ -19,7 +19,7 @@ from rank_answers import rank_answers
 from sample_queries import sample_queries
 from score_answers import score_answers
 from split_answers import split_answers
-from synthetic_runs import REFERENCES, TEMPLATE
+from synthetic_runs import PAGE_SCRIPTS, REFERENCES, TEMPLATE
 
 TOY = Path(__file__).parent / "toy"
 SHAPES = {"1p": "r1(s1,f)", "2p": "r1(s1,e1)&r2(e1,f)", "2i": "r1(s1,f)&r2(s2,f)"}
@@ -139,9 +139,17 @@ def make_report(results: Path, run: dict) -> Path:
         paths_to_samplings={("toy-test", "all"): shard["queries"].with_suffix(".json")},
         paths_to_audits={"toy-test": results / "audits/toy-test.json"},
         paths_to_summaries={"toy": graph / "summary.json"},
+        paths_to_queries={("toy-test", "all"): shard["queries"]},
+        paths_to_ranks={
+            ("toy-test", m, "all"): results / "ranks/toy-test" / m / "all.parquet" for m in models
+        },
+        paths_to_entities={"toy": graph / "entities.tsv"},
+        paths_to_relations={"toy": graph / "relations.tsv"},
         path_to_references=REFERENCES,
         path_to_template=TEMPLATE,
+        scripts_of_page=[TEMPLATE.with_name(f"{name}.js") for name in PAGE_SCRIPTS],
         run=run,
+        default=RUN,
         query_sets={"toy-test": _entry(run["seed"])},
         path_to_metrics=out / "metrics.tsv",
         path_to_tables=out / "tables",

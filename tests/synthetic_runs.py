@@ -30,6 +30,7 @@ FORMULAS = {
 }
 METHODS = {"oracle": "oracle", "popular": "popularity", "walker": "traversal", "flat": "constant"}
 TEMPLATE = Path(__file__).parent.parent / "workflow" / "report" / "report.html.j2"
+PAGE_SCRIPTS = ("tables", "figures", "explorer", "queries")
 REFERENCES = TEMPLATE.parents[1] / "resources" / "references.yaml"
 N_ENTITIES = 50
 
@@ -119,10 +120,7 @@ def write_run(folder: Path, run: dict | None = None, n_queries: int = 6, hard=No
         **{f"paths_to_{kind}": paths for kind, paths in given.items()},
         "path_to_references": REFERENCES,
         "path_to_template": TEMPLATE,
-        "scripts_of_page": [
-            TEMPLATE.with_name(f"{name}.js")
-            for name in ("tables", "figures", "explorer", "queries")
-        ],
+        "scripts_of_page": [TEMPLATE.with_name(f"{name}.js") for name in PAGE_SCRIPTS],
         "run": run,
         "default": configuration() | {"seed": 0},
         "query_sets": {name: _entry(name) for name in run["query_sets"]},

@@ -9,6 +9,7 @@ from assemble_report import assemble_report
 from clqa.audit_forms import DEGENERATE, NOTABLE
 from clqa.audit_tables import audit_table, audit_view, read_audit, reduction_table
 from clqa.errors import InputError
+from clqa.files import write_sealed
 from synthetic_runs import write_run
 
 LINKS = {"links": {"1": 3, "2": 1}, "classes": {"1p": 3, "2p": 0, "none": 1}}
@@ -154,7 +155,7 @@ def test_the_report_names_skipped_shapes_and_escapes_what_labels_hold(tmp_path):
     found["shapes"]["2p"]["examples"] = [example]
     del found["shapes"]["2u"]
     found |= {"differing": 1, "skipped": {"2u": "no relation"}}
-    path.write_text(json.dumps(found))
+    write_sealed(path, found)
     assemble_report(**given)
     text = given["path_to_report"].read_text()
     assert re.search(r'class="warning">2u was skipped: no relation<', text)

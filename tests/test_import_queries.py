@@ -10,6 +10,7 @@ import pytest
 from clqa.adjacencies import split_view
 from clqa.answers import split_answers
 from clqa.errors import InputError
+from clqa.files import read_sealed
 from clqa.formulas import parse
 from clqa.inventories import readable, sampling_table, without_zeros
 from clqa.plans import plan
@@ -51,7 +52,7 @@ def test_a_release_becomes_tables(small):
     assert table.shapes["1p"].relations.tolist() == [[0]]
     sets = read_published(small / "published.parquet")["1p"]
     assert {name: rows.values.tolist() for name, rows in sets.items()} == {"easy": [3], "hard": [5]}
-    report = json.loads((small / "report.json").read_text())
+    report = read_sealed(small / "report.json")
     assert (report["1p"]["requested"], report["1p"]["accepted"]) == (1, 1)
 
 
@@ -159,7 +160,7 @@ def test_a_bad_shape_can_be_skipped_and_the_report_says_so(small):
     query = ((0, (0,)), (1, (2, -1)))
     files = release(small, queries={ONE: {QUERY}, TWO_IN: {query}})
     imported(small, small / "release", files, ["1p", "2in"], on_bad_shape="skip", counts={"2in": 1})
-    report = json.loads((small / "report.json").read_text())
+    report = read_sealed(small / "report.json")
     assert (report["1p"]["accepted"], report["2in"]["accepted"], report["2in"]["short"]) == (
         1,
         0,
@@ -191,12 +192,12 @@ def test_a_bad_inp_of_three_shapes_is_named_and_the_others_go_on_without_it(smal
     assert "2in" not in text
 
     imported(small, small / "release", files, [*others, "inp"], on_bad_shape="skip")
-    skipped = json.loads((small / "report.json").read_text())
+    skipped = read_sealed(small / "report.json")
     assert [shape for shape, about in skipped.items() if "skipped" in about] == ["inp"]
     assert skipped["inp"]["accepted"] == 0
 
     imported(small, small / "release", files, others)
-    report = json.loads((small / "report.json").read_text())
+    report = read_sealed(small / "report.json")
     assert {shape: about["accepted"] for shape, about in report.items()} == {"1p": 1, "2in": 1}
     assert report == {shape: skipped[shape] for shape in others}
 

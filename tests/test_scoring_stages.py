@@ -1,6 +1,5 @@
 """predict_answers, rank_answers and score_answers on files, from a small graph to scores."""
 
-import hashlib
 import json
 import shutil
 
@@ -11,7 +10,7 @@ from clqa import answers as crisp
 from clqa.adjacencies import split_view
 from clqa.competitions import WITH_TEST
 from clqa.errors import InputError
-from clqa.files import sha256_of
+from clqa.files import sha256_of, write_sealed
 from clqa.formulas import parse
 from clqa.graphs import OBSERVED, make_graph, read_graph, write_graph
 from clqa.plans import plan
@@ -242,7 +241,8 @@ def test_ranks_carry_what_they_were_made_from(made):
     metadata = read_table(made / "random.ranks.parquet")[1]
     answers = read_answers(made / "answers.parquet").metadata
     model = {"model": "random", "method": "random", "settings": {"seed": 0}, "inference_graph": []}
-    assert metadata == {**answers, "model": model}
+    dump = sha256_of(made / "random.npy")
+    assert metadata == {**answers, "model": model, "predictions": dump}
 
 
 def test_ranks_have_the_agreed_columns(made):
@@ -298,16 +298,19 @@ def test_only_the_oracle_opens_the_answers(made, folder):
             assert sha256_of(folder / f"{model}.npy") == sha256_of(made / f"{model}.npy")
 
 
-def test_a_dump_in_another_order_gives_the_same_bytes_of_ranks(made, folder):
+def test_case_96_a_dump_in_another_order_gives_the_same_ranks(made, folder):
     sidecar = predict(folder)
     order = np.random.default_rng(2).permutation(len(sidecar["query_ids"]))
     np.save(folder / "random.npy", np.load(folder / "random.npy")[order])
     sidecar["query_ids"] = [sidecar["query_ids"][i] for i in order]
-    sidecar["sha256"] = hashlib.sha256((folder / "random.npy").read_bytes()).hexdigest()
-    (folder / "random.json").write_text(json.dumps(sidecar))
-    rank(folder)
-    name = "random.ranks.parquet"
-    assert (folder / name).read_bytes() == (made / name).read_bytes()
+    sidecar["sha256"] = sha256_of(folder / "random.npy")
+    write_sealed(folder / "random.json", sidecar)
+    (table, metadata), (expected, about) = (
+        rank(folder),
+        read_table(made / "random.ranks.parquet"),
+    )
+    assert table.equals(expected)
+    assert metadata == {**about, "predictions": sidecar["sha256"]}
 
 
 def test_shards_are_scored_like_one(made, tmp_path):

@@ -192,6 +192,18 @@ def test_a_manifest_of_an_unknown_version_is_refused(base, other, number):
         compare_results(base, other)
 
 
+def test_an_edited_number_is_named_at_the_metrics(base, other):
+    path = other / "runs/toy/metrics.tsv"
+    lines = path.read_text().splitlines()
+    place = lines[0].split("\t").index("value")
+    row = lines[5].split("\t")
+    row[place] = "0.123"
+    path.write_text("\n".join([*lines[:5], "\t".join(row), *lines[6:]]) + "\n")
+    diff, trace = the_trace(base, other)
+    assert (diff["counts"]["changed"], trace["first"]) == (1, "metrics")
+    assert [one["path"] for one in trace["stages"]["metrics"]["different"]] == ["runs/{run}/"]
+
+
 def test_a_manifest_of_the_first_version_is_read(base, other):
     path = other / "runs/toy/manifest.json"
     manifest = json.loads(path.read_text())

@@ -21,7 +21,7 @@ from clqa.files import read_json
 from clqa.fingerprints import differing_fields
 from clqa.keyed_tables import plain_value
 from clqa.metrics import METRICS, metric_parts
-from clqa.traces import settings_changes, trace
+from clqa.traces import settings_changes, trace, with_report
 
 __all__ = ["METRICS_KEYS", "PROTOCOL", "SUBJECT", "TABLE_KEYS", "compare_results", "paired_runs"]
 
@@ -182,11 +182,14 @@ def _compare_run(diff: dict, name: str, old: Path, new: Path) -> None:
         **trace(old, new, manifests, lambda one, other: _content_differs(one, other, *tolerance)),
         "settings": settings_changes(*manifests),
     }
+    known = sum(diff["counts"].values())
     _compare_optional(diff, {"run": name, "table": _METRICS}, old, new, _compare_metrics)
     names = [{path.name for path in (folder / "tables").glob("*.tsv")} for folder in (old, new)]
     for table in sorted(names[0] | names[1]):
         where = {"run": name, "table": f"tables/{table}"}
         _compare_optional(diff, where, old, new, _compare_files)
+    if sum(diff["counts"].values()) > known:
+        with_report(diff["traces"][name])
 
 
 def _compare_optional(diff: dict, where: dict, old: Path, new: Path, compare) -> None:

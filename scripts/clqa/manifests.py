@@ -16,11 +16,9 @@ from clqa.files import sha256_of
 from clqa.methods import CONTROLS
 from clqa.reports import Row, inference_graph, protocol_of
 from clqa.score_tables import Scores
-from clqa.stages import Facts, traced
+from clqa.stages import FORMAT, Facts, traced
 from clqa.tables import KEY
 
-# Of the manifest: the first had no rules and no inputs of files.
-FORMAT = 2
 PACKAGES = ("numpy", "scipy", "numba", "pyarrow", "matplotlib", "snakemake")
 ROOT = Path(__file__).resolve().parents[2]
 

@@ -23,7 +23,7 @@ RANKS = Contents(
         **dict.fromkeys(("query_id", "filter"), "text"),
         **dict.fromkeys(("answer", "greater", "tied", "candidates", "lower"), "whole numbers"),
     },
-    metadata={**ANSWERS.metadata, "model": dict},
+    metadata={**ANSWERS.metadata, "model": dict, "predictions": str},
     may_lack=("lower",),
 )
 

@@ -8,6 +8,8 @@ import re
 from collections.abc import Collection, Iterator, Mapping
 from typing import NamedTuple
 
+# Of the manifest: the first had no rules and no inputs of files.
+FORMAT = 2
 # In the order in which one depends on another.
 STAGES = ("graph", "queries", "answers", "predictions", "ranks", "metrics")
 
@@ -41,7 +43,7 @@ _OF_REPORT = (
     *(_SCORES, "intervals/{queries}/{model}.parquet", "comparisons/{run}/{queries}.parquet"),
     *("sets/{queries}/{model}/sets.parquet", "sets/{queries}/{model}/bands.parquet"),
     *(_ANSWERS, "queries/{queries}/{shard}.json", "audits/{queries}.json"),
-    "graphs/{graph}/summary.json",
+    *("graphs/{graph}/summary.json", *_LABELS, _QUERIES, _RANKS),
 )
 KINDS = (
     Kind("graph", "download_graph", "graphs/{graph}/receipt.json"),

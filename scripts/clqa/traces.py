@@ -4,10 +4,11 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
 from clqa.errors import InputError
-from clqa.stages import STAGES, stage_of
+from clqa.stages import FORMAT, STAGES, stage_of
 
-_FORMATS = (None, 2)  # of manifests that are read; the first had none
-# Settings that are told as what is there or is not, rather than as two lists.
+_FORMATS = (None, FORMAT)  # of manifests that are read; the first had none
+LARGE = 1 << 27  # bytes of a file that is compared row by row only if it is asked for
+# What two runs may differ in without a word.
 _OF_RUN = ("name",)
 
 
@@ -19,8 +20,8 @@ def trace(
 ) -> dict:
     """The stages of two runs, with the files that differ.
 
-    Files of equal hash are equal. Others are compared by content where both are at hand, in the
-    result folders that the run folders are in.
+    Files of equal hash are equal. Others are compared by content, up to the first stage that
+    differs, where both are at hand in the result folders of the runs, and of modest size.
 
     Returns
     -------
@@ -42,7 +43,7 @@ def trace(
         return {"first": None, "stages": {}, "note": "no list of files in a manifest"}
     roots = [folder.resolve().parent.parent for folder in (old, new)]
     names = [manifest["run"] for manifest in manifests]
-    stages = {}
+    stages, first = {}, None
     for stage in STAGES:
         own = [
             name for name in sorted(sides[0].keys() | sides[1].keys()) if stage_of(name) == stage
@@ -53,10 +54,10 @@ def trace(
             if hashes[0] == hashes[1]:
                 continue
             paths = [_located(root, name, run) for root, run in zip(roots, names, strict=True)]
-            found = _difference(name, hashes, paths, content_differs)
+            found = _difference(name, hashes, paths, content_differs if first is None else None)
             different += [] if found is None else [found]
         stages[stage] = {"files": len(own), "different": different}
-    first = next((stage for stage, about in stages.items() if about["different"]), None)
+        first = first or (stage if different else None)
     return {"first": first, "stages": stages, "note": ""}
 
 
@@ -77,10 +78,24 @@ def _located(root: Path, name: str, run: str) -> Path:
 def _difference(name: str, hashes: list, paths: list[Path], content_differs) -> dict | None:
     if None in hashes:
         return {"path": name, "what": "added" if hashes[0] is None else "removed"}
+    if content_differs is None:
+        return {"path": name, "what": "changed", "note": "other bytes, as what it was made from"}
     if all(path.is_file() for path in paths):
+        if max(path.stat().st_size for path in paths) > LARGE:
+            note = "other bytes; compare the two files by themselves to see what differs"
+            return {"path": name, "what": "changed", "note": note}
         found = content_differs(*paths)
         return None if found is None else {"path": name, "what": "changed", **found}
     return {"path": name, "what": "changed", "note": "other bytes; the files are not at hand"}
+
+
+def with_report(trace: dict) -> None:
+    """Tell of numbers that differ although all that they are made from is the same."""
+    if trace["stages"] and trace["first"] is None:
+        trace["first"] = STAGES[-1]
+        note = "other numbers from the same files: by other settings or code, or edited"
+        about = {"path": "runs/{run}/", "what": "changed", "note": note}
+        trace["stages"][STAGES[-1]]["different"].append(about)
 
 
 def settings_changes(old: Mapping, new: Mapping) -> list[dict]:
