@@ -15,6 +15,7 @@ from clqa import pages, scopes
 from clqa.adjacencies import split_view
 from clqa.audits import Ground, audit_shape
 from clqa.averages import mean
+from clqa.errors import InputError
 from clqa.files import sha256_of, write_sealed
 from clqa.filters import FILTERS
 from clqa.formulas import free_variables, parse, symbols
@@ -257,19 +258,35 @@ def test_the_oracle_is_perfect_under_optimistic_ties(made):
         assert name.startswith("efok_released") or found <= {1.0}
 
 
-def test_the_order_of_the_variables_in_a_dump_is_of_no_account(made, tmp_path):
+def write_dump(made, folder, scores, **changes):
+    """The shard of pairs with other scores as its dump."""
     for name in ("graph.npz", "queries.parquet", "answers.parquet", "relations.tsv"):
-        (tmp_path / name).write_bytes((made["pairs"] / name).read_bytes())
+        (folder / name).write_bytes((made["pairs"] / name).read_bytes())
+    path = folder / "random.npy"
+    np.save(path, np.ascontiguousarray(scores))
+    made_of = {"sha256": sha256_of(path), "bytes": path.stat().st_size}
+    sidecar = json.loads((made["pairs"] / "random.json").read_text()) | made_of | changes
+    write_sealed(folder / "random.json", sidecar)
+
+
+def test_the_order_of_the_variables_in_a_dump_is_of_no_account(made, tmp_path):
     swapped = np.load(made["pairs"] / "random.npy")[:, ::-1]
-    np.save(tmp_path / "random.npy", np.ascontiguousarray(swapped))
-    sidecar = json.loads((made["pairs"] / "random.json").read_text())
-    digest = sha256_of(tmp_path / "random.npy")
-    sidecar |= {"variables": ["f2", "f1"], "sha256": digest}
-    sidecar["bytes"] = (tmp_path / "random.npy").stat().st_size
-    write_sealed(tmp_path / "random.json", sidecar)
+    write_dump(made, tmp_path, swapped, variables=["f2", "f1"])
     rank(tmp_path, "random")
     tables = [read_table(one / "random.ranks.parquet")[0] for one in (tmp_path, made["pairs"])]
     assert tables[0].equals(tables[1])
+
+
+@pytest.mark.parametrize("k", [1, 3])
+def test_a_dump_of_another_number_of_variables_names_the_query_and_both_shapes(made, tmp_path, k):
+    scores = np.load(made["pairs"] / "random.npy")[:, [0] * k]
+    write_dump(made, tmp_path, scores[:, 0] if k == 1 else scores)
+    found = f"({N},)" if k == 1 else f"({k}, {N})"
+    with pytest.raises(InputError) as caught:
+        rank(tmp_path, "random")
+    assert str(caught.value).endswith(f"{found} instead of (2, {N}) for query chain-0")
+    assert "\n" not in str(caught.value)
+    assert not (tmp_path / "random.ranks.parquet").exists()
 
 
 def test_there_are_no_tops_of_several_variables(made):
@@ -406,8 +423,8 @@ def test_grids_tell_their_numbers_to_those_who_do_not_see_them(rows):
         columns = scopes.cell_columns(scope, metric)
         ((n_queries, _),) = scopes.counts(scope, columns, metric)
         name = f"{scopes.metric_name(metric)} × 100"
-        assert f"{title}, SDAG: {name}: c=1 e=0 {cell.text} (n = {n_queries})" in about
-        assert f"{title}, cyclic: {name}: no shapes" in about
+        assert f"{title}: {name}, SDAG: c=1 e=0 {cell.text} (n = {n_queries})" in about
+        assert f"{title}: {name}, cyclic: no shapes" in about
 
 
 def test_plain_trees_have_no_grid(rows):

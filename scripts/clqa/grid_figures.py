@@ -18,26 +18,30 @@ class GridCell(NamedTuple):
     """A number and how many it is of, as texts; `shade` is its place from 0 to 1, if it has one."""
 
     text: str
-    size: str = ""
+    size: str
     shade: float | None = None
 
 
 class Facet(NamedTuple):
-    """A grid: labels of its rows from the top and of its columns, and the cells that it has."""
+    """A grid: labels of its rows from the top and of its columns, and the cells that it has.
 
+    `heading` is that of the whole row of facets.
+    """
+
+    heading: str
     title: str
     rows: Sequence[str]
     columns: Sequence[str]
     cells: Mapping[tuple[str, str], GridCell]
 
 
-def grid_figure(facets: Sequence[Sequence[Facet]], about: str, empty: str = "·") -> str:
+def grid_figure(facets: Sequence[Sequence[Facet]], about: str, empty: str) -> str:
     """Draw rows of facets as an `<svg>` element.
 
     Parameters
     ----------
     about : what a reader who does not see the figure is told
-    empty : the mark where a facet has no cell
+    empty : what stands where a facet has no cell
     """
     with styled():
         heights = [TITLE + LABELS + ROW * max(len(one.rows) for one in row) for row in facets]
@@ -49,14 +53,16 @@ def grid_figure(facets: Sequence[Sequence[Facet]], about: str, empty: str = "·"
         for axes_row, row in zip(grid, facets, strict=True):
             for place, axes in enumerate(axes_row):
                 if place < len(row):
-                    _draw(axes, row[place], empty)
+                    heading = row[place].heading if place == 0 else ""
+                    _draw(axes, row[place], heading, empty)
                 else:
                     axes.set_axis_off()
         return svg(figure, about)
 
 
-def _draw(axes: Axes, facet: Facet, empty: str) -> None:
-    axes.set_title(facet.title, fontsize=8, fontweight="bold", color=QUIET, loc="left")
+def _draw(axes: Axes, facet: Facet, heading: str, empty: str) -> None:
+    title = axes.set_title(f"{heading}\n{facet.title}", fontsize=8, color=QUIET, loc="left")
+    title.set_in_layout(False)
     axes.set_xlim(-0.5, len(facet.columns) - 0.5)
     axes.set_ylim(len(facet.rows) - 0.5, -0.5)
     axes.set_xticks(range(len(facet.columns)), facet.columns)
@@ -66,19 +72,17 @@ def _draw(axes: Axes, facet: Facet, empty: str) -> None:
         side.set_visible(False)
     for y, row in enumerate(facet.rows):
         for x, column in enumerate(facet.columns):
-            cell = facet.cells.get((row, column), GridCell(empty))
-            _draw_cell(axes, x, y, cell)
+            _draw_cell(axes, x, y, facet.cells.get((row, column)), empty)
 
 
-def _draw_cell(axes: Axes, x: int, y: int, cell: GridCell) -> None:
-    corner, size = (x - 0.48, y - 0.46), (0.96, 0.92)
-    known = cell.shade is not None
-    if known:
+def _draw_cell(axes: Axes, x: int, y: int, cell: GridCell | None, empty: str) -> None:
+    corner, size, small = (x - 0.48, y - 0.46), (0.96, 0.92), {"color": QUIET, "fontsize": 5.5}
+    if cell is None:
+        axes.text(x, y, empty, ha="center", va="center", **small)
+        return
+    if cell.shade is not None:
         shade = {"facecolor": SERIES[0], "alpha": _DARKEST * min(max(cell.shade, 0.0), 1.0)}
         axes.add_patch(Rectangle(corner, *size, linewidth=0, **shade))
     axes.add_patch(Rectangle(corner, *size, fill=False, edgecolor=GRID, linewidth=0.6))
-    height = y - 0.14 if cell.size else y
-    colour = INK if cell.size else QUIET
-    axes.text(x, height, cell.text, ha="center", va="center", color=colour, fontsize=8)
-    if cell.size:
-        axes.text(x, y + 0.27, cell.size, ha="center", va="center", color=QUIET, fontsize=5.5)
+    axes.text(x, y - 0.14, cell.text, ha="center", va="center", color=INK, fontsize=8)
+    axes.text(x, y + 0.27, cell.size, ha="center", va="center", **small)

@@ -126,10 +126,6 @@ def _append(stream, digest, content) -> None:
 
 def _check_block(path, block: np.ndarray, dtype: np.dtype, shape: tuple, names: list[str]) -> None:
     where = f"{path}: queries from {names[0]}" if names else f"{path}: rows after the last query"
-    if names and block.shape[1:] != shape[1:]:
-        raise InputError(
-            f"{path}: scores of {block.shape[1:]} instead of {shape[1:]} for query {names[0]}"
-        )
     if block.shape != shape or block.dtype != dtype or block.dtype.name not in DTYPES:
         raise InputError(
             f"{where}: a block of {block.dtype} {block.shape}; expected {shape} of {DTYPES}"

@@ -109,6 +109,9 @@ def metric_rows(
         if name.endswith("]")
     }
     places = _places(scores.table)
+    shapes = {s: _About(arity(one), negation_reading(one)) for s, one in scores.shapes.items()}
+    # Metrics are for one free variable or for several, so few groups differ in their members.
+    members_by_kind: dict[tuple, dict[str, tuple[str, ...]]] = {}
     n_answers = scores.table["n_hard"].to_numpy()
     for stratum in sorted({stratum for stratum, _ in places} | {""}, key=stratum_order):
         asked = itertools.product(columns, averaging[:1] if stratum else averaging)
@@ -127,12 +130,16 @@ def metric_rows(
                 n_skipped = len(places.get(("", shape), ())) - average.n_queries
                 averages[shape] = average._replace(n_skipped=n_skipped)
             metric = score_parts(column)[0]
-            members = members_of_groups(scores.shapes, metric)
+            kind = tuple(metrics.fits(metric, n_variables) for n_variables in (1, 2))
+            if kind not in members_by_kind:
+                members_by_kind[kind] = members_of_groups(scores.shapes, metric)
+            members = members_by_kind[kind]
             groups = {
                 group: _group_average(level, averages, of_shapes, names)
                 for group, names in members.items()
             }
-            for row in _rows_of_score(scores, run, column, level, stratum, averages, groups):
+            subjects = _Subjects(shapes, members, averages, groups)
+            for row in _rows_of_score(scores, run, column, level, stratum, subjects):
                 known = (intervals or {}) if level == "query" else {}
                 ends = known.get((stratum, row.shape, row.group, column))
                 yield row if ends is None else row._replace(lower=ends[0], upper=ends[1])
@@ -155,30 +162,38 @@ def _places(table: pa.Table) -> dict[tuple[str, str], np.ndarray]:
     return {key: np.array(rows) for key, rows in places.items()}
 
 
+class _About(NamedTuple):
+    """What rows say of a shape beside its numbers."""
+
+    n_variables: int
+    reading: str
+
+
+class _Subjects(NamedTuple):
+    """Shapes and groups with their averages under one score."""
+
+    shapes: dict[str, _About]
+    members: dict[str, tuple[str, ...]]
+    averages: dict[str, Average]
+    groups: dict[str, Average]
+
+
 def _rows_of_score(
-    scores: Scores,
-    run: str,
-    column: str,
-    level: str,
-    stratum: str,
-    averages: dict[str, Average],
-    groups: dict[str, Average],
+    scores: Scores, run: str, column: str, level: str, stratum: str, subjects: _Subjects
 ) -> Iterator[Row]:
     metric, ties, _ = score_parts(column)
     common = _common(scores, run, column, level) | {"stratum": stratum}
-    readings = {shape: negation_reading(formula) for shape, formula in scores.shapes.items()}
-    for shape, average in averages.items():
+    for shape, average in subjects.averages.items():
+        n_variables, reading = subjects.shapes[shape]
         note = ""
         if average.value is None:
-            n_variables = arity(scores.shapes[shape])
             if stratum and not metrics.fits(metric, n_variables):
                 continue
             note = _reason(metric, ties, n_variables) or _lack(average, stratum)
-        yield _row(scores, common, readings[shape], average, note, shape=shape)
-    members_of = members_of_groups(scores.shapes, metric)
-    for group, average in groups.items():
+        yield _row(scores, common, reading, average, note, shape=shape)
+    for group, average in subjects.groups.items():
         note = f"no value for {', '.join(average.missing)}" if average.missing else ""
-        reading = joined_readings(readings[shape] for shape in members_of[group])
+        reading = joined_readings(subjects.shapes[s].reading for s in subjects.members[group])
         if average.value is None and not note:
             note = _reason(metric, ties) or _lack(average, stratum)
         yield _row(scores, common, reading, average, note, group=group)
@@ -273,7 +288,12 @@ def _row(
         reference="",
         note=note,
     )
-    return row._replace(fingerprint=fingerprint(protocol_of(row, scores.metadata)))
+    return row._replace(fingerprint=_fingerprint(*protocol_of(row, scores.metadata).items()))
+
+
+@functools.lru_cache(maxsize=4096)
+def _fingerprint(*fields: tuple[str, str]) -> str:
+    return fingerprint(dict(fields))
 
 
 def protocol_of(row: Row, metadata: dict) -> dict:

@@ -9,7 +9,7 @@ from clqa.shape_groups import arity, graph_class, members_of_groups
 from clqa.wide_tables import UNDEFINED, by_structure
 
 GRAPHS = ("SDAG", "multi", "cyclic")
-NO_SHAPE = "·"
+NO_SHAPE = "no shapes"
 _ABOUT = "its cells are numbers of constants (c) by existential variables (e)"
 
 
@@ -64,7 +64,8 @@ def _facets(n_free: int, name: str, in_points: bool, cells: dict) -> list[Facet]
     variables = f"{n_free} free variable{'' if n_free == 1 else 's'}"
     return [
         Facet(
-            f"{variables}, {graph}: {name}{' × 100' if in_points else ''}",
+            f"{variables}: {name}{' × 100' if in_points else ''}",
+            graph,
             [f"c={number}" for number in rows],
             [f"e={number}" for number in columns],
             {
@@ -83,4 +84,4 @@ def _told(facet: Facet) -> str:
         f"{row} {column} {'undefined' if cell.text == UNDEFINED else cell.text} ({cell.size})"
         for (row, column), cell in sorted(facet.cells.items())
     ]
-    return f"{facet.title}: {', '.join(cells) or 'no shapes'}"
+    return f"{facet.heading}, {facet.title}: {', '.join(cells) or NO_SHAPE}"

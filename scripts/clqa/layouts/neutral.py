@@ -12,6 +12,7 @@ easy, as `selection`, and if it is that of the release, what it takes for easy, 
 graph in place of ids.
 """
 
+import functools
 import itertools
 import json
 from collections.abc import Iterator, Mapping
@@ -191,7 +192,8 @@ def _number(rows: list[tuple[int, dict]], labels: tuple[pa.Array, pa.Array], fil
         ids = _ids_by_label(rows, own, known)
         for number, query in rows:
             for key in (key for key in own if key in query):
-                for label in _each(query[key]):
+                is_nested = key in LISTS and _has_tuples(query["formula"])
+                for label in _each(query[key]) if is_nested else query[key]:
                     if not isinstance(label, str) or label not in ids:
                         raise InputError(
                             f"{file}:{number}: {key}: no {kind} has the label {abridged(label)}"
@@ -200,6 +202,15 @@ def _number(rows: list[tuple[int, dict]], labels: tuple[pa.Array, pa.Array], fil
                     [ids[label] for label in one] if isinstance(one, list) else ids[one]
                     for one in query[key]
                 ]
+
+
+@functools.lru_cache(maxsize=4096)
+def _has_tuples(text: str) -> bool:
+    """Whether answers of the formula are lists; one that cannot be read is refused later on."""
+    try:
+        return len(symbols(parse(text), "f")) > 1
+    except InputError:
+        return False
 
 
 def _each(labels: list) -> Iterator:
