@@ -24,6 +24,7 @@ from clqa.seeds import with_means
 from clqa.set_charts import set_points
 from clqa.set_reports import band_table, read_set_rows, set_protocols, set_table, set_view
 from clqa.set_seeds import set_means
+from clqa.set_views import with_set_views
 from clqa.setting_changes import setting_changes
 from clqa.switches import switch_table
 from clqa.typesetting import write_tables
@@ -164,6 +165,7 @@ def assemble_report(
         inside.append(query_data(scope, run, *files, ranks, labels))
     strata = {row.stratum: stratum_label(row.stratum) for row in rows}
     data = explorer(scopes, run, scores, rows, compared, strata)
+    data = with_set_views(data, scopes, answer_sets, run)
     data["queries"] = inside
     data["points"] = [set_points(answer_sets, one.queries, run["truths"][0]) for one in scopes]
     content = page(averages, sections, inventory, origin, software)
