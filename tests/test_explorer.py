@@ -182,6 +182,11 @@ def test_shapes_of_several_variables_have_no_curve():
     assert shape_curves(ranked({"a": [(0, 0)]}, "r1(s1,f1)&r2(f1,f2)"), [1], "pessimistic") == {}
 
 
+def test_without_ranks_there_is_no_curve():
+    nothing = ranked({"a": [(0, 0)]})
+    assert shape_curves(nothing._replace(table=nothing.table.slice(1)), [1], "pessimistic") == {}
+
+
 def test_a_curve_has_points_up_to_the_number_of_candidates():
     assert curve_ranks(25) == [1, 2, 3, 5, 7, 10, 20]
     assert curve_ranks(1) == [1]
