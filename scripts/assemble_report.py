@@ -115,6 +115,7 @@ def assemble_report(
             paths = paths_to_sets[queries, model], paths_to_bands[queries, model]
             answer_sets.append(read_set_rows(*paths, origin))
     rows = with_means(rows, run.get("seeds", {}))
+    with_set_means = [*answer_sets, *set_means(answer_sets, run.get("seeds", {}))]
     write_rows(path_to_metrics, rows)
 
     scopes = [scope_of(queries, run, scores, rows) for queries in run["query_sets"]]
@@ -136,7 +137,7 @@ def assemble_report(
         "audits": audit_table(audits, run["shapes"]),
         "reductions": reduction_table(audits, run["shapes"]),
         "comparisons": comparison_inventory(compared),
-        "sets": set_table([*answer_sets, *set_means(answer_sets, run.get("seeds", {}))]),
+        "sets": set_table(with_set_means),
         "bands": band_table(answer_sets),
         "switches": switch_table(
             rows, {one.queries: one.shapes for one in scopes}, run["metrics"][0]
@@ -165,7 +166,7 @@ def assemble_report(
         inside.append(query_data(scope, run, *files, ranks, labels))
     strata = {row.stratum: stratum_label(row.stratum) for row in rows}
     data = explorer(scopes, run, scores, rows, compared, strata)
-    data = with_set_views(data, scopes, answer_sets, run)
+    data = with_set_views(data, scopes, with_set_means, run["truths"][0])
     data["queries"] = inside
     data["points"] = [set_points(answer_sets, one.queries, run["truths"][0]) for one in scopes]
     content = page(averages, sections, inventory, origin, software)

@@ -1,6 +1,5 @@
 """F-beta of answer sets as views of the explorer: a metric for each rule."""
 
-import math
 from collections.abc import Iterable, Mapping, Sequence
 
 from clqa.competitions import RAW
@@ -12,85 +11,83 @@ from clqa.set_reports import SetRows
 from clqa.set_tables import EASY_FIRST
 
 _ALL = ["all", "all queries", "groups of queries", "all queries together", 1]
+_ENDS = ("f_beta_interval_lower", "f_beta_interval_upper")
 
 
-def with_set_views(data: dict, scopes: Sequence[Scope], found: Iterable[SetRows], run: Mapping):
+def with_set_views(
+    data: dict, scopes: Sequence[Scope], found: Iterable[SetRows], truth: str
+) -> dict:
     """The data of `clqa.explorer.explorer` with views of the mean F-beta of each rule, by shape.
 
-    They have no ties; the truth is the first of the run, and with the hard answers true the easy
-    ones are filtered. Of several seeds of a model the mean is taken.
+    They have no ties; with the hard answers true the easy ones are filtered.
+
+    Parameters
+    ----------
+    found : of the models, and the means over seeds of those that have several
+    truth : what is true
     """
-    truth, bases = run["truths"][0], run.get("seeds", {})
     rows: dict[tuple, dict] = {}
     for one in found:
         for row in one.sets:
             if row["truth"] == truth and row["rule"] != EASY_FIRST:
                 own = rows.setdefault((one.origin.queries, row["rule"], row["beta"]), {})
-                model = bases.get(one.origin.model, one.origin.model)
-                own.setdefault((model, row["stratum"].removeprefix("shape=")), []).append(row)
+                own[one.origin.model, row["stratum"].removeprefix("shape=")] = row
+    names = {key[1:]: f"F{key[2]:g}, {key[1]}" for key in rows}
     switches = {name: [*data["switches"][name]] for name in SWITCHES}
-    names = {(rule, beta): f"F{beta:g}, {rule}" for _, rule, beta in rows}
-    switches["metric"] += [
-        [f"f{beta:g}:{rule}", name, True] for (rule, beta), name in names.items()
-    ]
-    filter_name = next(iter(FILTERS)) if truth == "hard" else RAW
+    switches["metric"] += [[_metric(*key), name, True] for key, name in names.items()]
+    where = {"ties": "", "filter": next(iter(FILTERS)) if truth == "hard" else RAW}
     sets = []
     for scope, part in zip(scopes, data["sets"], strict=True):
         columns = [one for one in shape_columns(scope.shapes, "tie_rate") if not one.group]
-        head = [*([*one[:4], 0] for one in columns), _ALL]
-        views = []
-        for rule, beta in names:
-            own = rows.get((scope.queries, rule, beta))
-            if own is not None:
-                wanted = {"metric": f"f{beta:g}:{rule}", "ties": "", "filter": filter_name}
-                at = [_place(switches[name], wanted.get(name)) for name in SWITCHES]
-                about = {"at": at, "head": len(part["heads"])}
-                views.append(about | _cells(own, scope, [*(one.name for one in columns), ""]))
-        sets.append(part | {"heads": [*part["heads"], head], "views": [*part["views"], *views]})
+        subjects, head = [*(one.name for one in columns), ""], len(part["heads"])
+        views = [
+            {"at": _places(switches, where | {"metric": _metric(*key)}), "head": head}
+            | _cells(rows[scope.queries, *key], scope.models, subjects)
+            for key in names
+            if (scope.queries, *key) in rows
+        ]
+        heads = [*part["heads"], [*([*one[:4], 0] for one in columns), _ALL]]
+        sets.append(part | {"heads": heads, "views": [*part["views"], *views]})
     return data | {"switches": switches, "sets": sets}
 
 
-def _place(values: list, wanted: str | None) -> int:
-    """Place of a value among those of a switch, which gets it if it lacks it."""
-    if wanted is None:
-        return 0
-    known = [value for value, *_ in values]
-    if wanted not in known:
-        values.append([wanted, wanted])
-        return len(known)
-    return known.index(wanted)
+def _metric(rule: str, beta: float) -> str:
+    return f"f{beta:g}:{rule}"
 
 
-def _cells(rows: Mapping[tuple, list[dict]], scope: Scope, subjects: Sequence[str]) -> dict:
-    first = next(iter(scope.models))
-    found = [[rows.get((model, subject), []) for subject in subjects] for model in scope.models]
-    values = [[_mean(cell) for cell in line] for line in found]
-    rivals = [
-        line for line, control in zip(values, scope.models.values(), strict=True) if not control
-    ]
-    best = [
-        max((v for v in own if v is not None), default=None) for own in zip(*rivals, strict=True)
-    ]
-    best = best or [None] * len(subjects)
-    width, notes = len(subjects), {}
-    for place, cell in enumerate(cell for line in found for cell in line):
-        if _mean(cell) is None:
-            note = next((row["note"] for row in cell if row["note"]), "not computed")
-            notes.setdefault(note, []).append(place)
-    sizes = [rows.get((first, subject), [{"n_queries": 0, "true": 0}])[0] for subject in subjects]
+def _places(switches: Mapping[str, list], wanted: Mapping[str, str]) -> list[int]:
+    """Places of values among those of each switch, which gets what it lacks; else the first."""
+    places = []
+    for name in SWITCHES:
+        known = [value for value, *_ in switches[name]]
+        value = wanted.get(name, known[0])
+        if value not in known:
+            switches[name].append([value, value])
+        places.append(known.index(value) if value in known else len(known))
+    return places
+
+
+def _cells(rows: Mapping[tuple, dict], models: Mapping[str, bool], subjects: Sequence[str]) -> dict:
+    found = [rows.get((model, subject), {}) for model in models for subject in subjects]
+    values = [row.get("f_beta") for row in found]
+    rivals = [not control for control in models.values() for _ in subjects]
+    width, best, notes = len(subjects), [], {}
+    for place, value in enumerate(values):
+        own = zip(values[place % width :: width], rivals[place % width :: width], strict=True)
+        if value is None:
+            notes.setdefault(found[place].get("note") or "not computed", []).append(place)
+        elif rivals[place] and value == max(v for v, is_rival in own if is_rival and v is not None):
+            best.append(place)
+    sizes = [(row.get("n_queries", 0), row.get("true") or 0) for row in found[:width]]
+    ends = ([row.get(name) for row in found] for name in _ENDS)
     return {
-        "n": [number for row in sizes for number in (row["n_queries"], row["true"] or 0)],
-        "v": [None if v is None else float(points(v)) for line in values for v in line],
-        "b": [
-            number * width + place
-            for number, control in enumerate(scope.models.values())
-            for place in range(width)
-            if not control and best[place] is not None and values[number][place] == best[place]
-        ],
+        "n": [number for pair in sizes for number in pair],
+        "v": [_points(value) for value in values],
+        **{name: [_points(end) for end in own] for name, own in zip("lu", ends, strict=True)},
+        "b": best,
         "why": notes,
     }
 
 
-def _mean(seeds: Sequence[Mapping]) -> float | None:
-    values = [row["f_beta"] for row in seeds]
-    return None if not values or None in values else math.fsum(values) / len(values)
+def _points(value: float | None) -> float | None:
+    return None if value is None else float(points(value))
