@@ -24,6 +24,7 @@ from clqa.seeds import with_means
 from clqa.set_charts import set_points
 from clqa.set_reports import band_table, read_set_rows, set_protocols, set_table, set_view
 from clqa.set_seeds import set_means
+from clqa.set_views import with_set_views
 from clqa.setting_changes import setting_changes
 from clqa.switches import switch_table
 from clqa.typesetting import write_tables
@@ -114,6 +115,7 @@ def assemble_report(
             paths = paths_to_sets[queries, model], paths_to_bands[queries, model]
             answer_sets.append(read_set_rows(*paths, origin))
     rows = with_means(rows, run.get("seeds", {}))
+    with_set_means = [*answer_sets, *set_means(answer_sets, run.get("seeds", {}))]
     write_rows(path_to_metrics, rows)
 
     scopes = [scope_of(queries, run, scores, rows) for queries in run["query_sets"]]
@@ -135,7 +137,7 @@ def assemble_report(
         "audits": audit_table(audits, run["shapes"]),
         "reductions": reduction_table(audits, run["shapes"]),
         "comparisons": comparison_inventory(compared),
-        "sets": set_table([*answer_sets, *set_means(answer_sets, run.get("seeds", {}))]),
+        "sets": set_table(with_set_means),
         "bands": band_table(answer_sets),
         "switches": switch_table(
             rows, {one.queries: one.shapes for one in scopes}, run["metrics"][0]
@@ -164,6 +166,7 @@ def assemble_report(
         inside.append(query_data(scope, run, *files, ranks, labels))
     strata = {row.stratum: stratum_label(row.stratum) for row in rows}
     data = explorer(scopes, run, scores, rows, compared, strata)
+    data = with_set_views(data, scopes, with_set_means, run["truths"][0])
     data["queries"] = inside
     data["points"] = [set_points(answer_sets, one.queries, run["truths"][0]) for one in scopes]
     content = page(averages, sections, inventory, origin, software)

@@ -15,3 +15,9 @@ def rows_of(path: Path) -> list[dict[str, str]]:
     """The rows of a metrics.tsv, as text."""
     with path.open(encoding="utf-8", newline="") as stream:
         return list(csv.DictReader(stream, delimiter="\t", quoting=csv.QUOTE_NONE))
+
+
+def without_library(text: str) -> str:
+    """A page without the plotting library, which stands in the one script without a type."""
+    start, _, rest = text.partition("<script>")
+    return start + rest.partition("</script>")[2]

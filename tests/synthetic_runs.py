@@ -85,6 +85,7 @@ def write_run(folder: Path, run: dict | None = None, n_queries: int = 6, hard=No
             for model in run["models"]:
                 path = folder / "ranks" / queries / model / f"{shard}.parquet"
                 about = _metadata(rows, names) | {"model": _model(model)}
+                about["predictions"] = "7" * 64
                 write_table(path, _ranks(rows, model, run), about)
                 given["ranks"][queries, model, shard] = path
             path = folder / "queries" / queries / f"{shard}.json"

@@ -64,13 +64,27 @@ def test_every_row_of_the_metrics_is_in_one_view(made, data):
         if row["value"] == "":
             assert place in view["why"][row["note"]]
         n_found += 1
-    cells = sum(len(view["v"]) for part in data["sets"] for view in part["views"])
-    missing = "not computed"
-    n_missing = sum(
-        len(view["why"].get(missing, ())) for part in data["sets"] for view in part["views"]
-    )
+    metrics = [view for part in data["sets"] for view in part["views"] if view["at"][0] < 4]
+    cells = sum(len(view["v"]) for view in metrics)
+    n_missing = sum(len(view["why"].get("not computed", ())) for view in metrics)
     assert n_found == len(rows) == cells - n_missing
     assert n_found > 1000
+
+
+def test_f_beta_of_each_rule_is_a_metric_by_shape(data, made):
+    names = [name for name, *_ in data["switches"]["metric"]]
+    assert names == ["mrr", "hits@3", "mr", "tie_rate"] + [
+        f"f0.5:{rule}" for rule in ("top@10", "conformal@0.8", "threshold@0.5")
+    ]
+    part = data["sets"][0]
+    views = {view["at"][0]: view for view in part["views"] if view["at"][0] > 3}
+    columns = [name for name, *_ in part["heads"][views[4]["head"]]]
+    assert columns == ["1p", "2p", "2i", "2u", "2in", "pni", "all"]
+    # Made-up rows are about 1p and all queries, the same for every model.
+    assert views[4]["v"] == [65.0, *[None] * 5, 65.0] * 4
+    assert views[4]["b"] == [0, 6, 7, 13]
+    cut = "1 lists are cut above the threshold: bounds"
+    assert views[6]["why"][cut] == [0, 6, 7, 13, 14, 20, 21, 27]
 
 
 def test_the_best_of_a_view_is_found_among_values_as_stored(made, data):
@@ -166,6 +180,11 @@ def test_a_curve_is_the_mean_over_queries_of_the_share_of_their_answers(ties, ex
 
 def test_shapes_of_several_variables_have_no_curve():
     assert shape_curves(ranked({"a": [(0, 0)]}, "r1(s1,f1)&r2(f1,f2)"), [1], "pessimistic") == {}
+
+
+def test_without_ranks_there_is_no_curve():
+    nothing = ranked({"a": [(0, 0)]})
+    assert shape_curves(nothing._replace(table=nothing.table.slice(1)), [1], "pessimistic") == {}
 
 
 def test_a_curve_has_points_up_to_the_number_of_candidates():

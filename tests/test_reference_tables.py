@@ -149,7 +149,8 @@ def test_a_table_whose_values_are_not_known_yet_is_told(scope):
 def test_the_report_names_a_table_whose_values_are_not_known_yet(tmp_path):
     given = write_run(tmp_path)
     given["query_sets"]["toy-test"] = efok()
-    given["paths_to_summaries"]["FB15k-237"] = given["paths_to_summaries"].pop("toy")
+    for kind in ("summaries", "entities", "relations"):
+        given[f"paths_to_{kind}"]["FB15k-237"] = given[f"paths_to_{kind}"].pop("toy")
     assemble_report(**given)
     assert page_of(given).count("not known yet") == 2
     assert "None are known of these queries." not in page_of(given)
@@ -160,7 +161,8 @@ def test_the_report_names_a_table_whose_values_are_not_known_yet(tmp_path):
 def test_the_report_and_its_tables_hold_the_comparison(tmp_path):
     given = write_run(tmp_path)
     given["query_sets"]["toy-test"] = entry()
-    given["paths_to_summaries"]["FB15k-237"] = given["paths_to_summaries"].pop("toy")
+    for kind in ("summaries", "entities", "relations"):
+        given[f"paths_to_{kind}"]["FB15k-237"] = given[f"paths_to_{kind}"].pop("toy")
     assemble_report(**given)
     table = read_keyed_table(given["path_to_tables"] / "references.tsv", KEYS)
     row = table.rows["toy-test", "betae-fb15k-237", "mrr", "", "observed-and-full", "negation", "",

@@ -41,6 +41,15 @@ def given(tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
+def little(tmp_path_factory):
+    """The page of a run of few shapes, one of which has no hard answers."""
+    run = configuration(models=("oracle", "popular", "walker"), shapes=("1p", "2p", "2in"))
+    given = write_run(tmp_path_factory.mktemp("results"), run, hard={"1p": [0, 0]})
+    assemble_report(**given)
+    return given["path_to_report"]
+
+
+@pytest.fixture(scope="module")
 def rows(given):
     return rows_of(given["path_to_metrics"])
 
@@ -147,6 +156,13 @@ def test_switches_show_the_numbers_of_metrics_tsv(opened, rows, chosen, asked):
             assert is_best == (model in rivals and value != "" and float(value) == best)
 
 
+def test_f_of_answer_sets_is_a_metric(opened):
+    opened.choose(metric="F0.5, top@10")
+    assert opened.columns() == ["1p", "2p", "2i", "2u", "2in", "pni", "all queries"]
+    texts = [text for text, _ in opened.numbers()["walker"]]
+    assert texts == ["65.0", *["–"] * 5, "65.0"]
+
+
 def test_the_figure_changes_with_the_table(opened):
     figure = opened.page.locator("[id='explore:figure']")
     before = figure.get_attribute("data-drawn")
@@ -249,10 +265,8 @@ def test_an_address_of_nothing_shows_the_first_view(browser, given, address):
     found.context.close()
 
 
-def test_an_undefined_metric_shows_its_reason(browser, tmp_path):
-    given = write_run(tmp_path, configuration(shapes=("1p", "2in")), hard={"1p": [0, 0]})
-    assemble_report(**given)
-    found = Opened(browser, given["path_to_report"], "#view:columns=1p")
+def test_an_undefined_metric_shows_its_reason(browser, little):
+    found = Opened(browser, little, "#view:columns=1p")
     assert found.columns() == ["1p"]
     assert {text for cells in found.numbers().values() for text, _ in cells} == {"–"}
     notes = found.page.locator("[id='explore:notes']").inner_text()
@@ -323,8 +337,8 @@ def test_the_page_fits_its_window(browser, given, size):
 
 
 @pytest.mark.parametrize(("scheme", "size"), [("light", "desk"), ("dark", "phone")])
-def test_the_page_is_accessible(browser, given, scheme, size):
-    found = Opened(browser, given["path_to_report"], viewport=SIZES[size], color_scheme=scheme)
+def test_the_page_is_accessible(browser, little, scheme, size):
+    found = Opened(browser, little, viewport=SIZES[size], color_scheme=scheme)
     found.page.evaluate("document.querySelectorAll('details').forEach(one => one.open = true)")
     # Pictures have a text in their stead; what they are drawn of would take most of the time.
     context = {"exclude": [["figure > svg"], [".plot svg g"]]}

@@ -24,6 +24,7 @@ from clqa.scopes import Scope, key_of
 from clqa.typesetting import latex, markdown
 from clqa.wide_tables import by_stratum, effects, headline, suspects, tie_rates
 from diff_results import diff_results
+from report_pages import without_library
 from synthetic_runs import FORMULAS, configuration, write_run
 
 
@@ -267,7 +268,7 @@ def test_versions_name_what_the_numbers_depend_on(made):
 def test_no_machine_and_no_time_is_in_the_results(made):
     folder, given = made
     for path in (path for path in folder.rglob("*") if path.is_file()):
-        text = path.read_text()
+        text = without_library(path.read_text())
         assert str(given["path_to_metrics"].parents[3]) not in text
         assert str(Path.home()) not in text
         assert not re.search(r"20\d\d-\d\d-\d\d", text)
@@ -330,11 +331,10 @@ class Page(HTMLParser):
 
 
 def test_the_page_asks_the_network_for_nothing(made):
-    text = (made[0] / "report.html").read_text()
+    text = without_library((made[0] / "report.html").read_text())
     assert "http:" not in text
     assert "https:" not in text
     assert "@import" not in text
-    assert "<script" not in text
     assert all(url.startswith("#") for url in re.findall(r"url\(([^)]*)\)", text))
     own = {"metrics.tsv", "manifest.json", "versions.json", "tables/"}
     own |= {"tables/sets.tsv", "tables/bands.tsv", "tables/switches.tsv"}

@@ -59,11 +59,17 @@ def explorer(
         for key in parts[scope.queries]
     ]
     sets = [_described(scope) for scope in scopes]
+    columns = {
+        (scope.queries, name): explored_columns(scope, name)
+        for scope in scopes
+        for name in {key[0] for key in parts[scope.queries]}
+    }
     left_out = 0
     for at, number, key in sorted(wanted, key=lambda one: (sum(map(bool, one[0])), *one)):
         scope, part = scopes[number], parts[scopes[number].queries][key]
         primary = not any(at)
-        view = {"at": at} | _view(scope, key, part, sets[number]["heads"])
+        own = columns[scope.queries, key[0]]
+        view = {"at": at} | _view(scope, key, part, own, sets[number]["heads"])
         if primary:
             view["p"] = _significance(view, sets[number], compared.get(scope.queries, ()))
         room -= len(json.dumps(view, separators=(",", ":")))
@@ -120,15 +126,17 @@ def explored_columns(scope: Scope, metric_id: str) -> tuple[Column, ...]:
     return (*shape_columns(scope.shapes, metric_id), *others)
 
 
-def _view(scope: Scope, key: tuple, rows: Iterable[Row], heads: list) -> dict:
+def _view(
+    scope: Scope, key: tuple, rows: Iterable[Row], columns: tuple[Column, ...], heads: list
+) -> dict:
     metric_id, ties, filter_name = key[:3]
     numbers = {key_of(row._replace(stratum="")): row for row in rows}
     own = scope._replace(metric=metric_id, ties=ties, filter=filter_name, numbers=numbers)
-    table = headline(own, metric_id, explored_columns(scope, metric_id))
-    head = [[*one[:4], int(bool(one.group))] for one in table.columns]
+    table = headline(own, metric_id, columns)
+    head = [[*one[:4], int(bool(one.group))] for one in columns]
     if head not in heads:
         heads.append(head)
-    sizes = _sizes(numbers, next(iter(scope.models)), key, table.columns)
+    sizes = _sizes(numbers, next(iter(scope.models)), key, columns)
     return {"head": heads.index(head), "n": sizes, **_cells(table.lines, metric_id)}
 
 

@@ -1,6 +1,7 @@
 """What makes the report page interactive: data, our scripts, and the plotting library, inline."""
 
 import functools
+import importlib.metadata
 import json
 import os
 from collections.abc import Iterable
@@ -17,6 +18,10 @@ _ESCAPES = {
     "\u2028": r"\u2028",
     "\u2029": r"\u2029",
 }
+LIBRARY = (
+    "Vega, Vega-Lite and vega-embed, copyright of the University of Washington Interactive Data Lab"
+    " and contributors, BSD-3-Clause, as bundled by vl-convert:"
+)
 
 
 def inline_json(content: object) -> Markup:
@@ -35,8 +40,10 @@ def inline_scripts(paths: Iterable[str | os.PathLike]) -> Markup:
 
 @functools.cache
 def plotting_library() -> Markup:
-    """Vega, Vega-Lite and vega-embed (BSD-3-Clause), as one script."""
-    return Markup(_closed(vl_convert.javascript_bundle()))
+    """Vega, Vega-Lite and vega-embed, as one script that says under which licence."""
+    notice = importlib.metadata.distribution("vl-convert-python").read_text("licenses/LICENSE")
+    text = f"/*! {LIBRARY} {(notice or '').replace('*/', '')} */\n"
+    return Markup(_closed(text + vl_convert.javascript_bundle()))
 
 
 def _closed(script: str) -> str:

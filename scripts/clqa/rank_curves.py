@@ -84,18 +84,25 @@ def shape_curves(ranked: Ranked, ranks: Sequence[int], ties: str) -> dict[str, n
 
     Shapes with several free variables have none, nor those without a hard answer.
     """
-    shapes = ranked.table["shape"].cast(pa.string())
+    shapes, queries = (_numbered(ranked.table[name]) for name in ("shape", "query_id"))
+    greater, tied = (ranked.table[name].to_numpy().astype(np.int64) for name in ("greater", "tied"))
+    order = np.argsort(shapes.indices.to_numpy(), kind="stable")
+    ends = np.cumsum(np.bincount(shapes.indices.to_numpy(), minlength=len(shapes.dictionary)))
     found = {}
-    for shape, formula in ranked.formulas.items():
-        rows = ranked.table.filter(pc.equal(shapes, shape))
-        if rows.num_rows and arity(parse(formula)) == 1:
-            queries = rows["query_id"].combine_chunks().dictionary_encode()
-            codes = np.unique(queries.indices.to_numpy(), return_inverse=True)[1]
+    for shape, rows in zip(shapes.dictionary.to_pylist(), np.split(order, ends)[:-1], strict=True):
+        if arity(parse(ranked.formulas[shape])) == 1:
+            codes = np.unique(queries.indices.to_numpy()[rows], return_inverse=True)[1]
             weights = (1 / np.bincount(codes))[codes] / (codes.max() + 1)
-            greater, tied = (rows[name].to_numpy().astype(np.int64) for name in ("greater", "tied"))
-            hits = (metric(f"hits@{rank}").values(greater, tied, ties) for rank in ranks)
+            hits = (
+                metric(f"hits@{rank}").values(greater[rows], tied[rows], ties) for rank in ranks
+            )
             found[shape] = np.array([float(weights @ values) for values in hits])
     return found
+
+
+def _numbered(column: pa.ChunkedArray) -> pa.DictionaryArray:
+    """A column of words as numbers of those that occur."""
+    return column.cast(pa.string()).combine_chunks().dictionary_encode()
 
 
 def curves(

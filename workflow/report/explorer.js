@@ -151,11 +151,11 @@ function cellTitle(cell, set) {
   return parts.join("; ");
 }
 
-function tableCell(cell, column, set, starts) {
+function tableCell(cell, column, set, isControl, starts) {
   const classes = [column.isGroup && column.band !== "groups" && "mean", starts && "start", cell.isBest && "best"].filter(Boolean).join(" ");
   const element = make("td", { title: cellTitle(cell, set), class: classes || false }, cell.value === null ? "–" : shown(cell.value));
   if (cell.tested) element.append(make("sup", {}, cell.tested[1] <= LEVEL ? "*" : "≈"));
-  if (cell.low !== null && (state.intervals || column.isGroup)) element.append(make("small", {}, `${shown(cell.low)}–${shown(cell.high)}`));
+  if (cell.low !== null && (state.intervals || (column.isGroup && !isControl))) element.append(make("small", {}, `${shown(cell.low)}–${shown(cell.high)}`));
   return element;
 }
 
@@ -182,7 +182,7 @@ function tableBody({ set, columns, models, cell }) {
   return make("tbody", {}, ...models.map((model) =>
     make("tr", { class: model.isControl ? "control" : false },
       make("th", { scope: "row", class: "name" }, model.name, ...(model.isControl ? [" ", make("small", {}, "control")] : [])),
-      ...columns.map((column, place) => tableCell(cell(model, column), column, set, starting(columns, place))))));
+      ...columns.map((column, place) => tableCell(cell(model, column), column, set, model.isControl, starting(columns, place))))));
 }
 
 function tableFoot({ columns, view }) {
@@ -227,7 +227,7 @@ function showNotes(found) {
   else if (reasons.size) lines.push(`– marks an undefined number: ${[...reasons].map(([note, labels]) => `${[...labels].join(", ")}: ${note}`).join("; ")}.`);
   if (n_fitting > columns.length) lines.push(`${columns.length} of ${n_fitting} columns are shown; ask for fewer by what their names have.`);
   if (!columns.length || !models.length) lines.push("Nothing has such a name.");
-  if (view.p?.length) lines.push("*: surely different from the best of its column; ≈: not surely (paired comparison, as below).");
+  if (view.p?.length) lines.push("*: differs from the best of its column (p ≤ 0.05, paired comparisons as below); ≈: no such difference was found.");
   byId("notes").replaceChildren(...lines.map((line) => make("p", { class: "note" }, line)));
 }
 

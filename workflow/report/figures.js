@@ -71,7 +71,6 @@ async function draw(element, spec, name) {
   drawn.get(element).number = number;
   const width = Math.max(240, element.clientWidth);
   const full = {
-    $schema: "https://vega.github.io/schema/vega-lite/v6.json",
     autosize: { type: "fit-x", contains: "padding" },
     config: config(),
     width,
@@ -79,6 +78,7 @@ async function draw(element, spec, name) {
   };
   const target = make("div");
   const options = {
+    mode: "vega-lite",
     renderer: "svg",
     actions: { export: { svg: true, png: true }, source: false, compiled: false, editor: false },
     downloadFileName: name,
