@@ -147,6 +147,8 @@ def main() -> None:
         for kind in ("sigmoid", "softmax"):
             line(f"fuzzy {kind}", shape, fuzzy, {"kind": kind}, options.count)
     settings = {"kind": "softmax", "threshold": 0.0002}
+    node, *asked = queries_of(ground, "2p", 1)
+    optimal(node, predicted_links(predictor, visible, settings), *asked, 1)  # compiles
     for shape in ("2p", "3p"):
         for exact in EXACT:
             search = functools.partial(optimal, exact=exact)

@@ -76,7 +76,7 @@ def best(formula, variable, values, weights, logic):
 
 @pytest.mark.parametrize("name", ["product", "goedel", "lukasiewicz"])
 @pytest.mark.parametrize("free", [["f"], ["f1", "f2"], ["f1", "f2", "f3"]])
-@settings(max_examples=30)
+@settings(max_examples=15)
 @given(st.data())
 def test_degrees_are_the_best_over_all_assignments(free, name, data):
     formula = data.draw(conjunctions(free))
@@ -91,7 +91,7 @@ def test_degrees_are_the_best_over_all_assignments(free, name, data):
 
 
 @pytest.mark.parametrize("name", ["product", "goedel"])
-@settings(max_examples=20)
+@settings(max_examples=15)
 @given(st.integers(0, 200), st.data())
 def test_alternatives_are_joined_by_the_algebra(name, seed, data):
     text = "(r1(s1,e1)|r2(s2,e1))&r3(e1,f)&r4(e1,f)"

@@ -130,7 +130,7 @@ def faint_weights(seed, n_entities=30):
     return weights.astype(np.float32)
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=80)
 @given(st.data(), formulas(depth=3), st.integers(1, 12), st.sampled_from([1.0, 3.0]))
 def test_the_best_uncertain_answers_are_exact_and_no_other_is_better(data, formula, exact, scale):
     weights = faint_weights(data.draw(st.integers(0, 50)))

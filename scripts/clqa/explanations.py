@@ -245,8 +245,12 @@ def model_witness(
 
 
 def _node_degrees(module, graph, batch, steps, links, options) -> Callable:
-    """The degrees of a node by the method itself, each computed once."""
+    """The degrees of a node by the method itself, each computed once.
+
+    All of them are exact, as weak intermediates may be what the best assignment takes.
+    """
     known: dict = {}
+    options = {name: value for name, value in options.items() if name != "exact"}
 
     def degrees_of(node):
         if node not in known:

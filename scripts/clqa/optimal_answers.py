@@ -78,7 +78,7 @@ def optimal_degrees(node: Node, queries: Optimization) -> np.ndarray:
 
 
 def best_degrees(node: Node, queries: Optimization, exact: int) -> np.ndarray:
-    """Degrees of which the best of each query are exact, and no other is higher in truth.
+    """Degrees of which the best of each query are exact, and all others are lower in truth.
 
     Parameters
     ----------
@@ -97,8 +97,9 @@ def best_degrees(node: Node, queries: Optimization, exact: int) -> np.ndarray:
         uncertain = np.where(degrees < 1, degrees, 0)
         uncertain.partition(-exact, axis=1)
         last = uncertain[:, -exact]
-        left, last = (x[(last < least[left]) & (least[left] > 0)] for x in (left, last))
-        least[left] = np.maximum(least[left] / _FALL, last)
+        left, last = (x[(last <= least[left]) & (least[left] > 0)] for x in (left, last))
+        # Intermediates of the degree of the last one may lead to others like it.
+        least[left] = np.maximum(least[left] / _FALL, np.nextafter(last, np.float32(0)))
         least[least < _LOWEST] = 0
     return found
 
