@@ -15,9 +15,10 @@ from clqa.formulas import parse
 from clqa.page_scripts import inline_json
 from clqa.query_sets import Answers, AnswerTable, Queries, QueryTable
 from clqa.ragged import Ragged
-from clqa.rank_curves import Ranked, curve_ranks, curves, shape_curves
+from clqa.rank_curves import Ranked, curve_ranks, curves, read_primary, shape_curves
 from clqa.scopes import Scope
 from clqa.setting_changes import setting_changes
+from clqa.tables import read_table, write_table
 from report_pages import data_of, rows_of
 from synthetic_runs import HOSTILE, configuration, write_run
 
@@ -185,6 +186,20 @@ def test_shapes_of_several_variables_have_no_curve():
 def test_without_ranks_there_is_no_curve():
     nothing = ranked({"a": [(0, 0)]})
     assert shape_curves(nothing._replace(table=nothing.table.slice(1)), [1], "pessimistic") == {}
+
+
+def test_queries_that_a_dump_lacks_are_left_out_where_they_are_skipped(tmp_path):
+    given = write_run(tmp_path)
+    path = given["paths_to_ranks"]["toy-test", "walker", "one"]
+    table, metadata = read_table(path)
+    run = given["run"]
+    first = table["query_id"][0].as_py()
+    whole = read_primary(path, run, "walker", metadata["queries"]).table
+    write_table(path, table, metadata | {"missing": "skip", "lacking": [first]})
+    part = read_primary(path, run, "walker", metadata["queries"]).table
+    assert {*whole["query_id"].to_pylist()} - {*part["query_id"].to_pylist()} == {first}
+    # Half of the rows are under the second filter.
+    assert 2 * whole.num_rows == table.num_rows
 
 
 def test_a_curve_has_points_up_to_the_number_of_candidates():

@@ -71,7 +71,7 @@ def read_primary(path: str | os.PathLike, run: Mapping, model: str, queries: str
 
 
 def curve_ranks(most: int) -> list[int]:
-    """The ranks at which a curve is known: 1, 2, 3, 5, 7, 10, 20, ... and the number of all."""
+    """The ranks at which a curve is known: 1, 2, 3, 5, 7, 10, 20, ... up to the most."""
     ranks, scale = [], 1
     while scale <= most:
         ranks += [step * scale for step in _STEPS if step * scale <= most]
