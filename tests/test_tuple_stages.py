@@ -16,6 +16,7 @@ from clqa.adjacencies import split_view
 from clqa.audits import Ground, audit_shape
 from clqa.averages import mean
 from clqa.errors import InputError
+from clqa.example_queries import example_ranks, examples
 from clqa.files import sha256_of, write_sealed
 from clqa.filters import FILTERS
 from clqa.formulas import free_variables, parse, symbols
@@ -32,6 +33,7 @@ from clqa.query_sets import (
     write_queries,
 )
 from clqa.query_sets import write_answers as write
+from clqa.rank_curves import read_primary, shape_curves
 from clqa.reports import metric_rows
 from clqa.scopes import page_columns, scope_of
 from clqa.score_tables import Scores, read_plain_scores
@@ -472,3 +474,23 @@ def test_audits_count_tuples_and_their_links(made):
             assert found["sizes"]["full"]["mean"] == pytest.approx(full.lengths().mean())
             n_hard = len(answers[shape].hard.values)
             assert sum(found["reductions"]["links"].values()) == n_hard > 0
+
+
+def test_a_page_shows_a_rank_of_each_value_of_a_tuple(made):
+    folder = made["pairs"]
+    answers, queries = (
+        read(folder / f"{kind}.parquet")
+        for kind, read in (("answers", read_answers), ("queries", read_queries))
+    )
+    run = {"filters": RULES[:1], "candidates": ["all"]}
+    path = folder / "oracle.ranks.parquet"
+    own = read_primary(path, run, "oracle", answers.metadata["queries"])
+    labels = [str(number) for number in range(N)]
+    chosen = examples(queries, answers, 3, labels, labels)
+    assert {len(answer) for one in chosen for answer in one.hard} == {2}
+    ranks = example_ranks(chosen, own)
+    # The oracle puts the values of answers first, and other known values do not compete.
+    assert [ends for one in ranks.values() for answer in one for ends in answer] == [
+        [1, 1] for one in chosen for answer in one.hard for _ in answer
+    ]
+    assert shape_curves(own, [1], "pessimistic") == {}
