@@ -2,21 +2,28 @@
 
 import clqa.answers
 from clqa.adjacencies import split_view
+from clqa.errors import InputError
 from clqa.formulas import parse
 from clqa.graphs import candidates, read_graph
+from clqa.joins import TooManyBindingsError
 from clqa.logs import log_to
 from clqa.plans import plan
 from clqa.query_sets import Answers, check_asked_of, read_queries, write_answers
 from clqa.reductions import answer_reductions
 
 
-def split_answers(path_to_graph, path_to_queries, path_to_answers, split):
+def split_answers(path_to_graph, path_to_queries, path_to_answers, split, max_bindings=None):
     """Write easy, hard and retracted answers, and what has to be predicted for each hard one.
+
+    Parameters
+    ----------
+    max_bindings : int, optional
+        Partial bindings that may be tried for a query that takes joins.
 
     Raises
     ------
     InputError
-        If the queries belong to another graph or split.
+        If the queries belong to another graph or split, or one takes too many partial bindings.
     """
     graph = read_graph(path_to_graph)
     queries = read_queries(path_to_queries)
@@ -26,7 +33,11 @@ def split_answers(path_to_graph, path_to_queries, path_to_answers, split):
     for shape, batch in queries.shapes.items():
         formula = parse(queries.metadata["formulas"][shape])
         rows = (view, batch.anchors, batch.relations)
-        found = clqa.answers.split_answers(plan(formula), *rows)
+        try:
+            found = clqa.answers.split_answers(plan(formula), *rows, max_bindings)
+        except TooManyBindingsError as error:
+            name = batch.query_ids[error.query]
+            raise InputError(f"shape {shape}, query {name}: {error.reason}") from None
         if "easy" in queries.metadata:
             found = clqa.answers.released_answers(found, batch.selected, batch.filtered)
         elif batch.selected is not None:
@@ -43,4 +54,5 @@ if __name__ == "__main__":
         path_to_queries=snakemake.input.queries,
         path_to_answers=snakemake.output.answers,
         split=snakemake.params.split,
+        max_bindings=snakemake.params.max_bindings,
     )

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from audit_queries import audit_queries
+from clqa.errors import InputError
 from clqa.tables import read_table
 from export_queries import main
 from published_files import imported, write_small_graph
@@ -132,3 +133,14 @@ def test_published_answers_of_tuples_are_audited(made, tmp_path, k):
     assert tuples == sum(
         sum(one["reductions"]["links"].values()) for one in audit["shapes"].values()
     )
+
+
+def test_a_query_that_takes_too_many_bindings_is_named(made, tmp_path):
+    graph, queries = made / "graphs" / "toy" / "graph.npz", made / "queries" / "toy" / "2.parquet"
+    with pytest.raises(
+        InputError, match=r"shape chain, query [0-9a-f]+: .* at most 1 may"
+    ) as caught:
+        split_answers(graph, queries, tmp_path / "answers.parquet", "test", max_bindings=1)
+    named = str(caught.value).split("query ")[1].split(":")[0]
+    assert named in read_table(queries)[0]["query_id"].to_pylist()
+    assert not (tmp_path / "answers.parquet").exists()

@@ -16,6 +16,26 @@ _CHUNK = 1 << 18
 NO_CAP = np.iinfo(np.int64).max
 
 
+class TooManyBindingsError(InputError):
+    """A query takes more partial bindings than it may.
+
+    Attributes
+    ----------
+    query : int
+        Its place in the batch.
+    reason : str
+        The message without the query.
+    """
+
+    def __init__(self, query: int, tried: int, limit: int) -> None:
+        self.query = query
+        self.reason = (
+            f"{tried} partial bindings and not done, but at most {limit} may be tried; raise the "
+            "limit or leave the query out"
+        )
+        super().__init__(f"query {query}: {self.reason}")
+
+
 def join_answers(
     plan: JoinPlan, view: View, anchors: np.ndarray, relations: np.ndarray, most: int | None
 ) -> Iterator[tuple[Ragged, np.ndarray]]:
@@ -86,10 +106,7 @@ def _batches(plan, view, anchors, relations, shifts, wanted, mode, most):
             wanted.offsets, wanted.values, done, _CHUNK, limit, mode,
         )  # fmt: skip
         if tried > limit:
-            raise InputError(
-                f"query {done + len(offsets) - 1}: {tried} partial bindings and not done, but at "
-                f"most {limit} may be tried; raise the limit or leave the query out"
-            )
+            raise TooManyBindingsError(done + len(offsets) - 1, tried, limit)
         end = offsets[-1]
         yield Ragged(offsets, out.rows[:end].copy()), out.values[:end].copy()
         done += len(offsets) - 1

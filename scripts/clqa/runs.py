@@ -78,6 +78,10 @@ class Run(NamedTuple):
         names = self.query_sets if names is None else names
         return [name for name in names if "published" in self.query_sets[name]]
 
+    def max_bindings(self, queries: str) -> int | None:
+        """Partial bindings that may be tried for a query; sampled ones are within their bound."""
+        return self.query_sets[queries].get("published", {}).get("max_bindings")
+
     def imported(self) -> list[str]:
         """Link predictors whose embeddings come from files."""
         return [name for name, entry in self.predictors.items() if "imported" in entry]

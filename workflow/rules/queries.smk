@@ -101,6 +101,7 @@ rule split_answers:
     params:
         code=code("split_answers.py"),
         split=lambda wildcards: RUN.query_sets[wildcards.queries]["split"],
+        max_bindings=lambda wildcards: RUN.max_bindings(wildcards.queries),
     script:
         "../../scripts/split_answers.py"
 
