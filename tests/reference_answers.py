@@ -3,19 +3,22 @@
 Nothing here knows of plans, stacks or arrays. A graph is a set of (head, relation, tail).
 """
 
+import functools
 import itertools
 import math
 
 from clqa.formulas import And, Atom, Not, Or
 
 
+@functools.cache
 def _names(formula):
     if isinstance(formula, Atom):
-        return [t for t in (formula.head, formula.tail) if isinstance(t, str) and t[0] in "ef"]
+        return tuple(t for t in (formula.head, formula.tail) if isinstance(t, str) and t[0] in "ef")
     parts = [formula.inner] if isinstance(formula, Not) else formula.parts
-    return [name for part in parts for name in _names(part)]
+    return tuple(name for part in parts for name in _names(part))
 
 
+@functools.cache
 def _bound_here(formula, outside):
     """Variables of the formula that occur in no wider scope and in several of its parts."""
     if isinstance(formula, Not):
@@ -26,11 +29,12 @@ def _bound_here(formula, outside):
     return sorted(n for n in own if sum(n in _names(part) for part in formula.parts) > 1)
 
 
+@functools.cache
 def _outside(part, whole, outside):
     elsewhere = list(_names(whole))
     for name in _names(part):
         elsewhere.remove(name)
-    return outside | set(elsewhere)
+    return frozenset(outside).union(elsewhere)
 
 
 def cost(formula, values, observed, full, entities, outside=frozenset("f")):
@@ -60,7 +64,7 @@ def cost(formula, values, observed, full, entities, outside=frozenset("f")):
         false = math.isinf(cost(inner, values, full, full, entities, outside))
         return 0 if false else math.inf
     costs = [
-        cost(part, values, observed, full, entities, frozenset(_outside(part, formula, outside)))
+        cost(part, values, observed, full, entities, _outside(part, formula, outside))
         for part in formula.parts
     ]
     return sum(costs) if isinstance(formula, And) else min(costs)
@@ -108,9 +112,7 @@ def markings(formula, values, observed, full, entities, outside=frozenset("f")):
             return markings(pushed, values, observed, full, entities, outside)
         return set() if markings(inner, values, full, full, entities, outside) else {frozenset()}
     found = [
-        markings(
-            part, values, observed, full, entities, frozenset(_outside(part, formula, outside))
-        )
+        markings(part, values, observed, full, entities, _outside(part, formula, outside))
         for part in formula.parts
     ]
     if isinstance(formula, Or):

@@ -25,14 +25,13 @@ def degree(formula, values, weight, algebra, entities, outside=frozenset("f")):
         return algebra.negate(inner(formula.inner, values, outside=outside))
     if isinstance(formula, Implies):
         negated, conclusion = formula.parts
-        outsides = [frozenset(_outside(p, formula, outside)) for p in formula.parts]
+        outsides = [_outside(p, formula, outside) for p in formula.parts]
         return algebra.residuum(
             inner(negated.inner, values, outside=outsides[0]),
             inner(conclusion, values, outside=outsides[1]),
         )
     parts = [
-        inner(part, values, outside=frozenset(_outside(part, formula, outside)))
-        for part in formula.parts
+        inner(part, values, outside=_outside(part, formula, outside)) for part in formula.parts
     ]
     join = algebra.conjoin if isinstance(formula, And) else algebra.disjoin
     return functools.reduce(join, parts)

@@ -52,7 +52,7 @@ def optimum(formula, values, weights, scale, outside=frozenset("f"), last=False)
         return 1 - optimum(formula.inner, values, weights, scale, outside, True)
     joined = 1.0
     for part in formula.parts:
-        own = frozenset(_outside(part, formula, outside))
+        own = _outside(part, formula, outside)
         # In a negated conjunction, the link that leads to the free variable is the last one.
         ends = last and isinstance(formula, And) and isinstance(part, Atom)
         ends = ends and "f" in (part.head, part.tail)
