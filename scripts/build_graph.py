@@ -2,9 +2,10 @@
 
 import os
 
+from clqa.degree_files import read_vectors
 from clqa.errors import InputError, placed
 from clqa.files import write_sealed
-from clqa.graph_entries import APART, DICTIONARIES, complete_entry, observed_parts
+from clqa.graph_entries import APART, DICTIONARIES, complete_entry, observed_parts, vectors_of
 from clqa.graph_summaries import check_facts, graph_summary, source_summary
 from clqa.graphs import SPLITS, candidates, make_graph, parts_of, write_graph
 from clqa.inverses import with_inverses
@@ -62,6 +63,7 @@ def build_graph(
     with placed(f"graph {graph}"):
         directed = with_inverses(triples, entry["inverses"])
     vocabulary = vocabulary_hash(triples.entities, directed.relations)
+    vectors = {vector: files[vector] for vector in vectors_of(entry)}
     built = make_graph(
         directed.triples,
         directed.inverse,
@@ -69,6 +71,7 @@ def build_graph(
         vocabulary,
         observed,
         restricted=entry.get("candidates") == "observed",
+        degrees=read_vectors(vectors, names, triples.entities, entry["default_degrees"]),
     )
     with placed(f"graph {graph}"):
         for split in SPLITS:

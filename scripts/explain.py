@@ -15,11 +15,14 @@ import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
+import numpy as np
+
 from clqa.crisp_witnesses import CrispWitness, crisp_witnesses, indexed_edges
 from clqa.display_names import DisplayNames, read_names
 from clqa.errors import InputError, abridged
 from clqa.explanations import Standing, Subject, model_witness, read_subject, standings
-from clqa.formulas import renamed, to_text
+from clqa.formulas import renamed, to_text, vectors
+from clqa.graphs import Graph
 from clqa.printed_queries import terms_of, to_sparql, with_labels
 from clqa.witnesses import Witness, link_status, links_of
 from clqa.worded_queries import in_words
@@ -111,9 +114,25 @@ def _edges(subject: Subject) -> tuple:
     """All edges of the full graph with the query's relations, and which of them are observed."""
     graph, split = subject.graph, subject.split
     relations = {id_ for symbol, id_ in subject.values.items() if symbol[0] == "r"}
-    full = indexed_edges([graph.triples[part] for part in graph.full(split)], relations)
-    parts = [graph.triples[part] for part in graph.observed[split]]
+    given = [_loops(number, graph) for number in vectors(subject.formula)]
+    relations |= set(_vector_ids(subject).values())
+    full = indexed_edges([*given, *(graph.triples[part] for part in graph.full(split))], relations)
+    parts = [*given, *(graph.triples[part] for part in graph.observed[split])]
     return full, indexed_edges(parts, relations).known
+
+
+def _loops(number: int, graph: Graph) -> np.ndarray:
+    """The entities of degree 1 in a vector, as edges to themselves."""
+    members = np.flatnonzero(graph.degrees[number - 1] == 1)
+    return np.column_stack(
+        [members, np.full_like(members, graph.n_relations + number - 1), members]
+    )
+
+
+def _vector_ids(subject: Subject) -> dict[str, int]:
+    """Ids beyond those of the relations for the vectors of the formula."""
+    beyond = subject.graph.n_relations
+    return {f"d{number}": beyond + number - 1 for number in vectors(subject.formula)}
 
 
 def _why(subject: Subject, answer, edges, shown: DisplayNames, limit: int) -> Iterator[str]:
@@ -121,7 +140,7 @@ def _why(subject: Subject, answer, edges, shown: DisplayNames, limit: int) -> It
     full, observed = edges
     n_entities = subject.graph.n_entities
     found, is_whole = crisp_witnesses(
-        subject.formula, subject.values, answer, full, observed, n_entities
+        subject.formula, subject.values | _vector_ids(subject), answer, full, observed, n_entities
     )
     if not found:
         yield f"{about} is no answer on the full graph" + ("" if is_whole else ", as far as tried")
@@ -151,6 +170,9 @@ def _witness(place: int, witness: CrispWitness, subject, answer, shown) -> Itera
 
 def _edge(edge: tuple[int, int, int], subject: Subject, shown: DisplayNames) -> str:
     head, relation, tail = edge
+    beyond = relation - len(subject.relations)
+    if beyond >= 0:
+        return f"({shown(head)}) is d{beyond + 1}"
     return f"({shown(head)}) -{subject.relations[relation]}-> ({shown(tail)})"
 
 

@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from clqa.given_sets import crisp
 from clqa.graphs import Graph, first_of_equal, row_order
 from clqa.kernels import inlined
 
@@ -70,11 +71,15 @@ class View(NamedTuple):
         Tails by (relation, head).
     heads : Adjacency
         Heads by (relation, tail).
+    given : (n_vectors, n_entities) uint8
+        The degrees that the graph gives, which both graphs know; `given_sets.UNFIT` for those that
+        are not 0 or 1.
     """
 
     n_entities: int
     tails: Adjacency
     heads: Adjacency
+    given: np.ndarray
 
 
 class Edges(NamedTuple):
@@ -101,6 +106,7 @@ def view_of(graph: Graph, edges: Edges) -> View:
         n_entities=graph.n_entities,
         tails=_adjacency(relations, heads, tails, edges.observed, graph.n_relations),
         heads=_adjacency(relations, tails, heads, edges.observed, graph.n_relations),
+        given=crisp(graph.degrees),
     )
 
 

@@ -8,6 +8,7 @@ import numpy as np
 from clqa.adjacencies import View
 from clqa.errors import InputError
 from clqa.evaluation import evaluate
+from clqa.given_sets import check_crisp
 from clqa.join_plans import JoinPlan
 from clqa.joins import join_answers, join_markings
 from clqa.kernels import kernel
@@ -183,7 +184,8 @@ def _coded(sets: list[Ragged]) -> tuple[list[np.ndarray], Callable[[np.ndarray],
 def _checked(
     plan: Plan | JoinPlan, view: View, anchors, relations
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Anchors and relations as the kernels need them; ids outside of the graph are refused."""
+    """Anchors and relations as the kernels need them; what the graph lacks is refused."""
+    check_crisp(plan.given, view.given)
     n_relations = len(view.tails.relations) - 1
     found = []
     for name, columns, width, most in (

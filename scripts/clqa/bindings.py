@@ -92,7 +92,7 @@ class Query(NamedTuple):
 
     Attributes
     ----------
-    atoms : (n_atoms, 5) int32
+    atoms : (n_atoms, 6) int32
         See `clqa.join_plans`.
     shifts : (n_atoms,) uint64
         By what a missing edge of each atom shifts a word, in `MARKINGS`.

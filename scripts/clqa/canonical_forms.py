@@ -15,7 +15,7 @@ from clqa.formulas import (
     Formula,
     Not,
     Or,
-    atoms,
+    all_atoms,
     free_variables,
     renamed,
     symbols,
@@ -87,9 +87,10 @@ def _free_names(formula: Formula) -> dict[str, str]:
 def _colours(formula: Formula) -> dict:
     """Refine symbols by where they occur until no further ones can be told apart."""
     colours, free = {}, _free_names(formula)
-    for atom in atoms(formula):
+    for atom in all_atoms(formula):
         for symbol in (atom.relation, atom.head, atom.tail):
-            kind = symbol[0] if isinstance(symbol, str) else str(symbol)
+            # A vector is what its graph says, and is no other one.
+            kind = symbol[0] if isinstance(symbol, str) and symbol[0] != "d" else str(symbol)
             colours[symbol] = free.get(symbol, kind)
     while True:
         places = {symbol: [] for symbol in colours}

@@ -9,7 +9,7 @@ from clqa.adjacencies import View
 from clqa.answers import answer_sets
 from clqa.canonical_forms import canonical
 from clqa.formulas import Formula
-from clqa.join_plans import HEAD, RELATION, TAIL, JoinPlan
+from clqa.join_plans import HEAD, RELATION, TAIL, VECTOR, JoinPlan
 from clqa.plans import Plan, has_negation, plan, without_negations
 from clqa.query_sets import Queries
 from clqa.trees import Intersect, Node, Project, Unite, walk
@@ -81,6 +81,7 @@ def _steps_on_end(shape: Plan | JoinPlan, in_chain: bool) -> Iterator[tuple[int,
             meeting = [row for row in links if variable in row[: TAIL + 1]]
             if in_chain and len(meeting) > 2:
                 continue
+            meeting = [row for row in meeting if row[VECTOR] < 0]
             for one, other in itertools.combinations(meeting, 2):
                 yield (
                     int(one[RELATION]),

@@ -1,16 +1,16 @@
 """Elimination of variables: the order in which a conjunction is answered.
 
-Constants and existential leaves first give each variable its domain. Then a table of partial
-bindings starts from the smallest domain and grows by one variable at a time, the one that promises
-the fewest bindings next; an atom is applied as soon as both its ends are bound, a negated one too;
-a variable that no open atom needs is dropped, and equal bindings become one.
+Given degrees, constants and existential leaves first give each variable its domain. Then a table of
+partial bindings starts from the smallest domain and grows by one variable at a time, the one that
+promises the fewest bindings next; an atom is applied as soon as both its ends are bound, a negated
+one too; a variable that no open atom needs is dropped, and equal bindings become one.
 """
 
 import numpy as np
 
 from clqa.adjacencies import ROW_SHIFT, relation_rows, row_extent
 from clqa.bindings import ASK, KEEP, NOTHING, ONE, SOME, extend, full_value, grown
-from clqa.join_plans import HEAD, NEGATED, RELATION, TAIL
+from clqa.join_plans import HEAD, NEGATED, RELATION, TAIL, VECTOR
 from clqa.kernels import kernel
 
 # Finding the edges of a binding costs as much as reading so many.
@@ -37,6 +37,7 @@ def solve(view, desk, source, target, query, arity, mode, limit, tried):
     n_variables = arity
     for a in range(len(query.atoms)):
         n_variables = max(n_variables, query.atoms[a, HEAD] + 1, query.atoms[a, TAIL] + 1)
+    _apply_given(view, desk, query, mode)
     n = np.int64(1)
     for v in range(n_variables):
         source, target, n, tried = _apply_constants(
@@ -101,6 +102,28 @@ def _take_factor(desk, source, v):
     _clear_factor(desk, v)
     desk.bound[v] = True
     return source, n
+
+
+@kernel
+def _apply_given(view, desk, query, mode):
+    """Restrict the domains of variables by the atoms of vectors."""
+    for a in range(len(query.atoms)):
+        if query.atoms[a, VECTOR] < 0:
+            continue
+        desk.done[a] = True
+        v, degrees = np.int64(query.atoms[a, HEAD]), view.given[query.atoms[a, VECTOR]]
+        is_everything = desk.sizes[v] < 0
+        size = np.int64(0)
+        for i in range(view.n_entities if is_everything else desk.sizes[v]):
+            t = np.int64(i) if is_everything else np.int64(desk.members[v, i])
+            if degrees[t] == query.atoms[a, NEGATED]:
+                desk.factors[v, t] = NOTHING
+                continue
+            if is_everything:
+                desk.factors[v, t] = full_value(mode)
+            desk.members[v, size] = t
+            size += 1
+        desk.sizes[v] = size
 
 
 @kernel

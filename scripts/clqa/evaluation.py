@@ -4,12 +4,22 @@ import numpy as np
 
 from clqa.kernels import inlined, kernel
 from clqa.operators import intersect, project, project_negated, unite
-from clqa.programs import ANCHOR, COMPLEMENT, EVERYTHING, HOP, INTERSECT, PROJECT, PROJECT_NEGATED
+from clqa.programs import (
+    ANCHOR,
+    COMPLEMENT,
+    EVERYTHING,
+    GIVEN,
+    HOP,
+    INTERSECT,
+    PROJECT,
+    PROJECT_NEGATED,
+)
 from clqa.sets import (
     DEFAULT,
     FLIP,
     LENGTH,
     flipped,
+    give,
     hop,
     spare_start,
     store,
@@ -80,6 +90,9 @@ def evaluate(view, work, steps, anchors, relations, mode):
         elif step == COMPLEMENT:
             slots[top, FLIP] ^= 1
             slots[top, DEFAULT] = flipped(slots[top, DEFAULT], mode)
+        elif step == GIVEN:
+            top += 1
+            give(view, work, top, argument, mode)
         elif step in (ANCHOR, EVERYTHING):
             top += 1
             one = np.int64(3 if mode == 0 else 255)

@@ -8,6 +8,8 @@ that *no* e1 exists, while `r1(s1,e1)&!r2(e1,f)` says that one exists.
 
 Beyond that, `a->b` is an implication (`=>` and `→` are read, too); it binds least and to the right.
 For crisp answers it is `!a|b`, and the same query; fuzzy logic gives it the residuum's degree.
+`d1(e1)` is the degree that the graph gives the entity in its vector d1, such as that of being a
+drug. It tells values of a variable apart that other atoms bind.
 """
 
 import re
@@ -25,6 +27,11 @@ class Atom:
     relation: Term
     head: Term
     tail: Term
+
+
+@dataclass(frozen=True, slots=True)
+class Given(Atom):
+    """The degree of a variable in a vector, as the atom of a relation of entities to themselves."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +60,8 @@ _TOKEN = re.compile(r"\s*(?:([A-Za-z]\w*|\d+)|(&&?|∧)|(\|\|?|∨)|([!~¬])|(->
 _SIGNS = {2: "&", 3: "|", 4: "!", 5: "->"}
 _TERM = re.compile(r"(s\d+|e\d*|f\d*|\d+)")
 _RELATION = re.compile(r"(r\d+|\d+)")
+_VECTOR = re.compile(r"d[1-9]")
+_VARIABLE = re.compile(r"(e\d*|f\d*)")
 _DEEPEST = 50
 _WINDOW = 40
 
@@ -71,6 +80,7 @@ def parse(text: str) -> Formula:
     formula, rest = _parse_implication(text, tokens)
     if rest[0][0]:
         raise _expected("'&', '|', '->' or the end", text, rest)
+    _check_given(text, tokens, formula)
     return formula
 
 
@@ -107,6 +117,17 @@ def _check_depth(text: str, tokens: list[tuple[str, int]]) -> None:
             raise InputError(
                 f"{pointed(text, place)}: more than {_DEEPEST} brackets and negations in each "
                 "other; write it with fewer"
+            )
+
+
+def _check_given(text: str, tokens: list[tuple[str, int]], formula: Formula) -> None:
+    """Refuse a variable that given degrees alone speak of."""
+    bound = {term for atom in atoms(formula) for term in (atom.head, atom.tail)}
+    for token, place in tokens:
+        if _VARIABLE.fullmatch(token) and token not in bound:
+            raise InputError(
+                f"{pointed(text, place)}: {token} occurs in given degrees alone, which bind no "
+                "variable; give it an atom of a relation as well"
             )
 
 
@@ -170,12 +191,20 @@ def _parse_not(text, tokens):
 
 
 def _parse_atom(text, tokens):
+    if _VECTOR.fullmatch(tokens[0][0]):
+        return _parse_given(text, tokens)
     relation, tokens = _parse_name(_RELATION, "a relation (r1, r2, ... or an id)", text, tokens)
     tokens = _skip("(", text, tokens)
     head, tokens = _parse_name(_TERM, "a term (s1, e1, f or an id)", text, tokens)
     tokens = _skip(",", text, tokens)
     tail, tokens = _parse_name(_TERM, "a term (s1, e1, f or an id)", text, tokens)
     return Atom(relation, head, tail), _skip(")", text, tokens)
+
+
+def _parse_given(text, tokens):
+    vector, tokens = tokens[0][0], _skip("(", text, tokens[1:])
+    variable, tokens = _parse_name(_VARIABLE, "a variable (e1, f)", text, tokens)
+    return Given(vector, variable, variable), _skip(")", text, tokens)
 
 
 def _parse_name(pattern, what, text, tokens):
@@ -194,6 +223,8 @@ def _skip(sign, text, tokens):
 def to_text(formula: Formula) -> str:
     """The formula with no more parentheses than needed; `parse` gives the same tree back."""
     match formula:
+        case Given(vector, variable, _):
+            return f"{vector}({variable})"
         case Atom(relation, head, tail):
             return f"{relation}({head},{tail})"
         case Not(And() | Or() as inner):
@@ -227,15 +258,26 @@ def without_implications(formula: Formula) -> Formula:
 
 
 def atoms(formula: Formula) -> Iterator[Atom]:
-    """The atoms from left to right."""
+    """The atoms of relations from left to right, without given degrees."""
+    return (atom for atom in all_atoms(formula) if not isinstance(atom, Given))
+
+
+def all_atoms(formula: Formula) -> Iterator[Atom]:
+    """The atoms from left to right, given degrees among them."""
     match formula:
         case Atom():
             yield formula
         case Not(inner):
-            yield from atoms(inner)
+            yield from all_atoms(inner)
         case And(parts) | Or(parts):
             for part in parts:
-                yield from atoms(part)
+                yield from all_atoms(part)
+
+
+def vectors(formula: Formula) -> tuple[int, ...]:
+    """Numbers of the vectors whose degrees the formula asks for, ascending."""
+    given = (atom.relation for atom in all_atoms(formula) if isinstance(atom, Given))
+    return tuple(sorted({int(vector[1:]) for vector in given}))
 
 
 def symbols(formula: Formula, kind: str) -> list[str]:
@@ -255,7 +297,7 @@ def free_variables(formula: Formula) -> tuple[str, ...]:
 
 def variables(formula: Formula) -> Counter:
     """How often each existential or free variable occurs."""
-    terms = (term for atom in atoms(formula) for term in (atom.head, atom.tail))
+    terms = (term for atom in all_atoms(formula) for term in (atom.head, atom.tail))
     return Counter(term for term in terms if isinstance(term, str) and term[0] in "ef")
 
 
@@ -277,7 +319,8 @@ def renamed(formula: Formula, names: dict) -> Formula:
     """The formula with symbols replaced; a symbol that `names` lacks stays."""
     match formula:
         case Atom(relation, head, tail):
-            return Atom(*(names.get(symbol, symbol) for symbol in (relation, head, tail)))
+            symbols_ = (names.get(symbol, symbol) for symbol in (relation, head, tail))
+            return type(formula)(*symbols_)
         case Not(inner):
             return Not(renamed(inner, names))
         case And(parts) | Or(parts):

@@ -15,7 +15,17 @@ import numpy as np
 
 from clqa.algebras import Algebra
 from clqa.link_degrees import LinkDegrees, rows_at_a_time
-from clqa.trees import Anchor, Complement, Everything, Imply, Intersect, Node, Project, Unite
+from clqa.trees import (
+    Anchor,
+    Complement,
+    Everything,
+    Imply,
+    Intersect,
+    Node,
+    Project,
+    Unite,
+    Vector,
+)
 
 # What is joined of rows at a time.
 _TILE_BYTES = 2**20
@@ -67,6 +77,8 @@ def answer_degrees(node: Node, search: Search) -> np.ndarray:
             degrees = np.zeros(sizes, np.float32)
             degrees[np.arange(sizes[0]), search.anchors[:, constant]] = 1
             return degrees
+        case Vector(number):
+            return np.tile(search.links.vector(number), (sizes[0], 1))
         case Complement(inner):
             return search.algebra.negate(answer_degrees(inner, search))
         case Intersect(children):

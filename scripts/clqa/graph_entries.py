@@ -5,6 +5,7 @@ Light on purpose: the workflow imports it when it is parsed. The keys are descri
 """
 
 import posixpath
+import re
 from pathlib import Path
 from typing import NamedTuple
 
@@ -21,7 +22,10 @@ DEFAULTS = {
     "ids": "sorted",
     "inverses": "add",
     "unseen": "keep",
+    "default_degrees": {},
 }
+# Files of degrees by their roles, which are what formulas call them.
+VECTOR = re.compile(r"d[1-9]")
 KEYS = {
     "embedded": ("folder",),
     "path": ("folder",),
@@ -119,6 +123,19 @@ def _check_reading(graph: str, entry: dict) -> None:
             raise InputError(f"graph {graph}: files.{role} is only read with ids: given")
     if "test_entities" in files and (entry["fields"], entry["ids"]) != ("ids", "given"):
         raise InputError(f"graph {graph}: files.test_entities is for fields: ids and ids: given")
+    names = vectors_of(entry)
+    for place, name in enumerate(names, 1):
+        if f"d{place}" not in names:
+            raise InputError(f"graph {graph}: files.{name}: there is no files.d{place} before it")
+    for name in entry["default_degrees"]:
+        if name not in names:
+            raise InputError(f"graph {graph}: default_degrees.{name}: there is no files.{name}")
+
+
+def vectors_of(entry: dict) -> list[str]:
+    """Names of the vectors of degrees that the entry has files of, in order."""
+    names = (role for role in entry["files"] if VECTOR.fullmatch(role))
+    return sorted(names)
 
 
 def _check_parts(graph: str, entry: dict) -> None:

@@ -23,7 +23,8 @@ SPLITS = ("train", "valid", "test")
 OBSERVED = {"train": (), "valid": ("train",), "test": ("train", "valid")}
 FULL = {split: (*parts, split) for split, parts in OBSERVED.items()}
 _SCALARS = ("n_entities", "hash", "vocabulary")
-_PROTOCOL = "protocol"
+_PROTOCOL, _DEGREES = "protocol", "degrees"
+NO_DEGREES = np.empty((0, 0), np.float32)
 
 
 class Graph(NamedTuple):
@@ -44,6 +45,8 @@ class Graph(NamedTuple):
         For each split the parts that make up its observed graph.
     restricted : bool
         Whether only the entities of a split's observed graph are candidates for its answers.
+    degrees : (n_vectors, n_entities) float32
+        What formulas call d1, d2, ...: from 0 to 1, known to whoever knows the graph.
     """
 
     n_entities: int
@@ -54,6 +57,7 @@ class Graph(NamedTuple):
     vocabulary: str
     observed: dict[str, tuple[str, ...]] = OBSERVED
     restricted: bool = False
+    degrees: np.ndarray = NO_DEGREES
 
     def full(self, split: str) -> tuple[str, ...]:
         """The parts that make up the full graph of a split."""
@@ -72,6 +76,7 @@ def make_graph(
     vocabulary: str,
     observed: dict[str, tuple[str, ...]] = OBSERVED,
     restricted: bool = False,
+    degrees: np.ndarray = NO_DEGREES,
 ) -> Graph:
     """Sort the triples of each part, drop duplicates within a part, and hash the whole."""
     inverse = np.asarray(inverse, dtype=np.int32)
@@ -85,10 +90,10 @@ def make_graph(
         digest.update(kept[part].astype("<i4").tobytes())
     if (observed, restricted) != (OBSERVED, False):
         digest.update(json.dumps([observed, restricted], sort_keys=True).encode())
-    sizes = int(n_entities), len(inverse)
-    return Graph(
-        *sizes, kept, inverse, digest.hexdigest(), vocabulary, dict(observed), bool(restricted)
-    )
+    if len(degrees):
+        digest.update(degrees.astype("<f4").tobytes())
+    sizes, protocol = (int(n_entities), len(inverse)), (dict(observed), bool(restricted))
+    return Graph(*sizes, kept, inverse, digest.hexdigest(), vocabulary, *protocol, degrees)
 
 
 def candidates(graph: Graph, split: str) -> np.ndarray | None:
@@ -156,6 +161,8 @@ def write_graph(path: str | os.PathLike, graph: Graph) -> None:
     }
     if (graph.observed, graph.restricted) != (OBSERVED, False):
         scalars[_PROTOCOL] = np.array(json.dumps([graph.observed, graph.restricted]))
+    if len(graph.degrees):
+        scalars[_DEGREES] = graph.degrees
     with replacing(path) as temporary, temporary.open("wb") as stream:
         np.savez(stream, inverse=graph.inverse, **scalars, **graph.triples)
 
@@ -173,11 +180,15 @@ def read_graph(path: str | os.PathLike, parts: tuple[str, ...] | None = None) ->
             observed, restricted = _protocol(archive)
             parts = parts_of(observed) if parts is None else parts
             arrays = {name: read_member(archive, name) for name in (*_SCALARS, "inverse", *parts)}
+            has_degrees = f"{_DEGREES}.npy" in archive.namelist()
+            degrees = read_member(archive, _DEGREES) if has_degrees else NO_DEGREES
         n_entities, graph_hash, vocabulary = (arrays[name].item() for name in _SCALARS)
         triples = {part: arrays[part] for part in parts}
         if not (isinstance(n_entities, int) and isinstance(graph_hash + vocabulary, str)):
             raise ValueError(f"expected a number and two texts as {', '.join(_SCALARS)}")
         _check_inverse(arrays["inverse"])
+        if has_degrees and (degrees.dtype, degrees.shape[1:]) != (np.float32, (n_entities,)):
+            raise ValueError(f"degrees are {degrees.dtype} {degrees.shape}, expected float32 rows")
         for part, rows in triples.items():
             if rows.dtype != np.int32 or rows.ndim != 2 or rows.shape[1] != 3:
                 raise ValueError(f"{part} is {rows.dtype} {rows.shape}, expected int32 (n, 3)")
@@ -194,6 +205,7 @@ def read_graph(path: str | os.PathLike, parts: tuple[str, ...] | None = None) ->
         vocabulary=vocabulary,
         observed=observed,
         restricted=restricted,
+        degrees=degrees,
     )
 
 

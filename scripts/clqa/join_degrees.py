@@ -15,7 +15,7 @@ import numpy as np
 
 from clqa.algebras import Algebra
 from clqa.fuzzy_answers import Members, best_members
-from clqa.join_plans import HEAD, NEGATED, RELATION, TAIL, JoinPlan
+from clqa.join_plans import HEAD, NEGATED, RELATION, TAIL, VECTOR, JoinPlan
 from clqa.link_degrees import rows_at_a_time
 from clqa.sparse_rows import SparseRows
 
@@ -84,6 +84,11 @@ def _conjunction(atoms, anchors, relations, how: Elimination) -> _Conjunction:
     )
     for atom in atoms:
         head, tail, negated = int(atom[HEAD]), int(atom[TAIL]), bool(atom[NEGATED])
+        if atom[VECTOR] >= 0:
+            held = links.vector(int(atom[VECTOR]) + 1)
+            held = how.algebra.negate(held) if negated else held
+            made.degrees[head] = how.algebra.conjoin(made.degrees[head], held)
+            continue
         forward = int(relations[atom[RELATION]])
         backward = int(links.reciprocal[forward])
         if head < 0 or tail < 0:

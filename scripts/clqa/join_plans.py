@@ -17,20 +17,24 @@ from clqa.formulas import (
     And,
     Atom,
     Formula,
+    Given,
     Not,
     Or,
-    atoms,
+    all_atoms,
     free_variables,
     negation_normal,
     pointed,
     symbols,
     to_text,
+    vectors,
 )
 
 # Columns of an atom: terms (variables are numbered, free ones first; the constant in column c is
 # -1 - c), the column of its relation, whether it is negated, and its number among the positive
-# atoms of the formula as they stand in it, -1 for negated ones.
-HEAD, TAIL, RELATION, NEGATED, PLACE = range(5)
+# atoms of the formula as they stand in it, -1 for others; and the place among those of the graph of
+# the vector that it asks for, -1 for atoms of relations. An atom of a vector has its variable at
+# both ends, and is in column 0 of the relations.
+HEAD, TAIL, RELATION, NEGATED, PLACE, VECTOR = range(6)
 _MOST_ATOMS, _MOST_ALTERNATIVES = 63, 64
 
 
@@ -44,12 +48,14 @@ class JoinPlan(NamedTuple):
         Number of free variables.
     n_variables : int
         Most variables of a conjunction.
-    atoms : (n_atoms, 5) int32
+    atoms : (n_atoms, 6) int32
         Atoms of all conjunctions, one conjunction after another.
     starts : (n_conjunctions + 1,) int64
         First atom of each conjunction.
     most_links : int
         Positive atoms of the longest conjunction: no answer needs more missing links.
+    given : tuple of int
+        Vectors whose degrees the formula asks for.
     """
 
     n_constants: int
@@ -59,6 +65,7 @@ class JoinPlan(NamedTuple):
     atoms: np.ndarray
     starts: np.ndarray
     most_links: int
+    given: tuple[int, ...] = ()
 
 
 class _Literal(NamedTuple):
@@ -84,7 +91,8 @@ def join_plan(formula: Formula) -> JoinPlan:
     numbers = itertools.count()
     conjunctions = _alternatives(negation_normal(formula), formula, numbers)
     literals = dict.fromkeys(literal for part in conjunctions for literal in part)
-    places = dict(zip(sorted(x.place for x in literals if not x.negated), itertools.count()))
+    positive = (x.place for x in literals if not (x.negated or isinstance(x.atom, Given)))
+    places = dict(zip(sorted(positive), itertools.count()))
     columns = {name: column for kind in "sr" for column, name in enumerate(symbols(formula, kind))}
     rows: list[tuple[int, ...]] = []
     starts, n_variables = [0], 0
@@ -95,10 +103,12 @@ def join_plan(formula: Formula) -> JoinPlan:
         n_variables = max(n_variables, len(terms))
         for place, atom, negated in conjunction:
             ends = (terms.get(x, -1 - columns.get(x, 0)) for x in (atom.head, atom.tail))
-            rows.append((*ends, columns[atom.relation], int(negated), places.get(place, -1)))
+            vector = int(atom.relation[1:]) - 1 if isinstance(atom, Given) else -1
+            column = columns.get(atom.relation, 0)
+            rows.append((*ends, column, int(negated), places.get(place, -1), vector))
         starts.append(len(rows))
-    table = np.array(rows, np.int32).reshape(-1, 5)
-    positive = [int((table[a:b, NEGATED] == 0).sum()) for a, b in itertools.pairwise(starts)]
+    table = np.array(rows, np.int32).reshape(-1, 6)
+    is_link = (table[:, NEGATED] == 0) & (table[:, VECTOR] < 0)
     return JoinPlan(
         n_constants=len(symbols(formula, "s")),
         n_relations=len(symbols(formula, "r")),
@@ -106,7 +116,8 @@ def join_plan(formula: Formula) -> JoinPlan:
         n_variables=n_variables,
         atoms=table,
         starts=np.array(starts, np.int64),
-        most_links=max(positive),
+        most_links=max(int(is_link[a:b].sum()) for a, b in itertools.pairwise(starts)),
+        given=vectors(formula),
     )
 
 
@@ -151,7 +162,7 @@ def unfit(formula: Formula, place: Formula | str | None, why: str, which: int = 
 def check_atoms(formula: Formula) -> None:
     """Raise `InputError` unless each atom speaks of a variable and each constant stands once."""
     used: dict[str, int] = {}
-    for atom in atoms(formula):
+    for atom in all_atoms(formula):
         for symbol in (atom.relation, atom.head, atom.tail):
             if isinstance(symbol, int):
                 why = f"a grounded id, {symbol}, where symbols (s1, r1, ...) are needed"
@@ -161,7 +172,7 @@ def check_atoms(formula: Formula) -> None:
             raise unfit(
                 formula, atom, "an atom of constants alone, which says nothing of a variable"
             )
-        if len(ends) == 2 and ends[0] == ends[1]:
+        if len(ends) == 2 and ends[0] == ends[1] and not isinstance(atom, Given):
             raise unfit(formula, atom, f"a loop from {ends[0]} to itself")
         for name in {atom.head, atom.tail} - set(ends):
             used[name] = used.get(name, 0) + 1
@@ -172,7 +183,12 @@ def check_atoms(formula: Formula) -> None:
 def _check_conjunction(formula: Formula, conjunction, free: tuple[str, ...]) -> None:
     if len(conjunction) > _MOST_ATOMS:
         raise unfit(formula, None, f"has more than {_MOST_ATOMS} atoms")
-    positive = {name for x in conjunction if not x.negated for name in _variables(x.atom)}
+    positive = {
+        name
+        for x in conjunction
+        if not (x.negated or isinstance(x.atom, Given))
+        for name in _variables(x.atom)
+    }
     every = dict.fromkeys(name for x in conjunction for name in _variables(x.atom))
     for name in [*every, *free]:
         if name not in every:

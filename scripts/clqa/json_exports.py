@@ -29,6 +29,7 @@ from clqa.formulas import (
     renamed,
     symbols,
     to_text,
+    vectors,
 )
 from clqa.graphs import FULL, SPLITS, Graph, sorted_unique
 from clqa.published_sets import SELECTION
@@ -128,6 +129,8 @@ def _check_scopes(formula: Formula) -> None:
             f"formula '{to_text(formula)}': the layout binds existential variables before "
             "everything else, and not under a negation"
         )
+    if vectors(formula):
+        raise InputError(f"formula '{to_text(formula)}': the layout has no given degrees")
 
 
 def _text(formula: Formula) -> str:

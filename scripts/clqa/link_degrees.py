@@ -10,6 +10,8 @@ from typing import NamedTuple
 import numpy as np
 
 from clqa.algebras import clamped
+from clqa.given_sets import check_vectors
+from clqa.graphs import NO_DEGREES
 from clqa.link_queries import LinkQueries, tails_of
 from clqa.predictors import BLOCK
 
@@ -30,12 +32,20 @@ class LinkDegrees(NamedTuple):
         same bits for the same link in every call, in an array that the caller may overwrite.
     kept : dict
         What methods keep of these links from one batch of queries to the next, by a name.
+    given : (n_vectors, n_entities) float32
+        The degrees that the graph gives its entities.
     """
 
     n_entities: int
     reciprocal: np.ndarray
     rows: Callable[[np.ndarray, np.ndarray], np.ndarray]
     kept: dict
+    given: np.ndarray = NO_DEGREES
+
+    def vector(self, number: int) -> np.ndarray:
+        """Degrees (n_entities,) by a vector, counted from 1; not to be written to."""
+        check_vectors((number,), len(self.given))
+        return self.given[number - 1]
 
 
 def rows_at_a_time(n_entities: int) -> int:
@@ -44,11 +54,15 @@ def rows_at_a_time(n_entities: int) -> int:
     return n_rows if n_rows < BLOCK else n_rows // BLOCK * BLOCK
 
 
-def weighted_links(weights: np.ndarray) -> LinkDegrees:
+def weighted_links(weights: np.ndarray, given: np.ndarray = NO_DEGREES) -> LinkDegrees:
     """Links of given weights (n_relations, n_entities, n_entities), by head and tail."""
     both = np.concatenate([clamped(weights), clamped(weights).transpose(0, 2, 1)])
     reciprocal = np.arange(len(weights)) + len(weights)
-    return LinkDegrees(weights.shape[1], reciprocal, lambda heads, links: both[links, heads], {})
+
+    def rows(entities, relations):
+        return both[relations, entities]
+
+    return LinkDegrees(weights.shape[1], reciprocal, rows, {}, given)
 
 
 def with_edges(links: LinkDegrees, edges: LinkQueries) -> LinkDegrees:
@@ -60,4 +74,4 @@ def with_edges(links: LinkDegrees, edges: LinkQueries) -> LinkDegrees:
         found[np.repeat(np.arange(len(found)), tails.lengths()), tails.values] = 1
         return found
 
-    return LinkDegrees(links.n_entities, links.reciprocal, rows, {})
+    return LinkDegrees(links.n_entities, links.reciprocal, rows, {}, links.given)

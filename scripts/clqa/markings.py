@@ -17,7 +17,8 @@ from clqa.adjacencies import View, find_row
 from clqa.answers import as_rows
 from clqa.bits import lowest_one
 from clqa.errors import InputError
-from clqa.formulas import And, Atom, Formula, Not, Or, atoms, negation_normal, to_text
+from clqa.formulas import And, Atom, Formula, Given, Not, Or, atoms, negation_normal, to_text
+from clqa.given_sets import check_crisp
 from clqa.join_plans import JoinPlan
 from clqa.joins import join_markings
 from clqa.kernels import kernel
@@ -26,6 +27,7 @@ from clqa.programs import (
     ANCHOR,
     COMPLEMENT,
     EVERYTHING,
+    GIVEN,
     HOP,
     INTERSECT,
     PROJECT,
@@ -54,12 +56,15 @@ class MarkingPlan(NamedTuple):
         By what a missing edge shifts a family: 2^i for the positive atom i, 0 for a negated one.
     positive : tuple of int
         Places of the positive atoms in the formula, in the order of their numbers.
+    given : tuple of int
+        Vectors whose degrees the formula asks for; they take no place, as none is to be predicted.
     """
 
     program: np.ndarray | JoinPlan
     columns: np.ndarray
     shifts: np.ndarray
     positive: tuple[int, ...]
+    given: tuple[int, ...]
 
 
 class _Work(NamedTuple):
@@ -98,12 +103,15 @@ def marking_plan(formula: Formula) -> MarkingPlan:
         columns=np.array([known.index(relation) for relation in relations], np.int64),
         shifts=np.array(shifts, np.uint64),
         positive=tuple(np.flatnonzero(signs).tolist()),
+        given=shape.given,
     )
 
 
 def _numbered(formula: Formula, numbers) -> Formula:
     """The formula with a relation of its own for each atom."""
     match formula:
+        case Given():
+            return formula
         case Atom(_, head, tail):
             return Atom(f"r{next(numbers)}", head, tail)
         case Not(inner):
@@ -117,6 +125,8 @@ def positive_atoms(formula: Formula) -> list[bool]:
 
     def signs(part: Formula, sign: bool) -> list[bool]:
         match part:
+            case Given():
+                return []
             case Atom():
                 return [sign]
             case Not(inner):
@@ -146,6 +156,7 @@ def marking_families(
         0 for an entity that is no answer on the full graph.
     """
     rows = as_rows(anchors), as_rows(relations)
+    check_crisp(shape.given, view.given)
     if isinstance(shape.program, JoinPlan):
         asked = as_rows(rows[1][:, shape.columns])
         return join_markings(shape.program, view, rows[0], asked, wanted, are_numbers=False)
@@ -201,6 +212,9 @@ def _evaluate(view, work, program, columns, shifts, anchors, relations):
                 _project_negated(adjacency, work, top, relation)
             else:
                 _project(adjacency, work, top, relation, shifts[atom])
+        elif step == GIVEN:
+            top += 1
+            _give(view, work, top, argument)
         elif step == COMPLEMENT:
             for i in range(work.sizes[top]):
                 work.families[top, i] = _complemented(work.families[top, i])
@@ -209,6 +223,19 @@ def _evaluate(view, work, program, columns, shifts, anchors, relations):
             top -= argument - 1
             for other in range(top + 1, top + argument):
                 _merge(work, top, other, step == INTERSECT)
+
+
+@kernel
+def _give(view, work, slot, number):
+    """The entities of degree 1 in a vector."""
+    end = 0
+    for t in range(view.n_entities):
+        if view.given[number, t]:
+            work.ids[slot, end] = t
+            work.families[slot, end] = _FREE
+            end += 1
+    work.sizes[slot] = end
+    work.defaults[slot] = _NONE
 
 
 @kernel

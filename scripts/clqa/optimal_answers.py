@@ -19,7 +19,17 @@ from clqa.algebras import algebra
 from clqa.fuzzy_answers import Members
 from clqa.kernels import kernel
 from clqa.sparse_rows import SparseRows
-from clqa.trees import Anchor, Complement, Everything, Imply, Intersect, Node, Project, Unite
+from clqa.trees import (
+    Anchor,
+    Complement,
+    Everything,
+    Imply,
+    Intersect,
+    Node,
+    Project,
+    Unite,
+    Vector,
+)
 
 # Where the search for the best answers begins, how fast it goes down, and below what it stops to go
 # by steps.
@@ -117,6 +127,8 @@ def _degrees(node: Node, descent: _Descent) -> np.ndarray:
             degrees = np.zeros(sizes, np.float32)
             degrees[np.arange(sizes[0]), descent.queries.anchors[descent.left, constant]] = 1
             return degrees
+        case Vector(number):
+            return np.tile(descent.queries.rows.links.vector(number), (sizes[0], 1))
         case Complement(Project(_, _, _, False) as inner):
             return 1 - _projected(inner, descent, np.float32(descent.queries.negation_scale))
         case Complement(inner):

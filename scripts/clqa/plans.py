@@ -17,6 +17,7 @@ from clqa.formulas import (
     And,
     Atom,
     Formula,
+    Given,
     Implies,
     Not,
     Or,
@@ -27,6 +28,7 @@ from clqa.formulas import (
     symbols,
     to_text,
     variables,
+    vectors,
 )
 from clqa.join_plans import NEGATED, JoinPlan, check_atoms, join_plan, without_negated_atoms
 from clqa.programs import COMPLEMENT, PROJECT_NEGATED, program
@@ -39,6 +41,7 @@ from clqa.trees import (
     Node,
     Project,
     Unite,
+    Vector,
     is_negated,
     walk,
 )
@@ -62,6 +65,8 @@ class Plan(NamedTuple):
     most_links : int
         Positive atoms of the formula, of the longest alternative where there are some: no answer
         needs more missing links.
+    given : tuple of int
+        Vectors whose degrees the formula asks for.
     """
 
     root: Node
@@ -71,6 +76,7 @@ class Plan(NamedTuple):
     normal_program: np.ndarray
     positive_program: np.ndarray
     most_links: int
+    given: tuple[int, ...] = ()
 
 
 class _Columns(NamedTuple):
@@ -118,6 +124,7 @@ def tree_plan(formula: Formula) -> Plan:
         normal_program=program(normal),
         positive_program=program(_without_negations(normal)),
         most_links=_most_links(normal),
+        given=vectors(formula),
     )
 
 
@@ -202,6 +209,8 @@ def _solve_single(part: Formula, target: str, columns: _Columns) -> Node:
     """A part that speaks of `target` alone."""
     if not isinstance(part, Atom):
         return _solve(part, target, columns)
+    if isinstance(part, Given):
+        return Vector(int(part.relation[1:]))
     if target not in (part.head, part.tail):
         raise _unfit(part, "says nothing of a variable")
     if part.head == part.tail:

@@ -60,7 +60,7 @@ def predicted_links(
             found[first : first + step] = degrees(found[first : first + step], known)
         return found
 
-    links = LinkDegrees(n_entities, predictor.reciprocal, rows, {})
+    links = LinkDegrees(n_entities, predictor.reciprocal, rows, {}, graph.degrees)
     return with_edges(links, link_queries(graph, graph.triples)) if hybrid else links
 
 

@@ -11,6 +11,7 @@ from clqa.formulas import (
     And,
     Atom,
     Formula,
+    Given,
     Not,
     Or,
     free_in,
@@ -74,7 +75,8 @@ def terms_of(
 def to_sparql(formula: Formula, terms: Mapping[str, str]) -> str:
     """A SELECT query whose solutions are the answers on a graph of the same triples.
 
-    A complement is over all that is the subject or the object of a triple.
+    A complement is over all that is the subject or the object of a triple. That an entity has the
+    degree 1 in a vector is a triple of it as well: `<urn:clqa:degree> "d1"`.
 
     Parameters
     ----------
@@ -104,6 +106,8 @@ def _group(
                     lines = _group(branch, free_in(branch, part, own[id(part)]), terms, fresh)
                     patterns += ["} UNION {" if place else "{", *_indented(lines)]
                 patterns.append("}")
+            case Given(vector, variable, _):
+                patterns.append(f'?{variable} <{PREFIX}degree> "{vector}" .')
             case Atom(relation, head, tail):
                 ends = (terms.get(end, f"?{end}") for end in (head, tail))
                 patterns.append(f"{' '.join((next(ends), terms[relation], *ends))} .")

@@ -2,10 +2,20 @@
 
 import numpy as np
 
-from clqa.trees import Anchor, Complement, Everything, Intersect, Node, Project, Unite, is_negated
+from clqa.trees import (
+    Anchor,
+    Complement,
+    Everything,
+    Intersect,
+    Node,
+    Project,
+    Unite,
+    Vector,
+    is_negated,
+)
 
 # Steps of a program, one row (step, argument, argument) each; sets are kept on a stack.
-ANCHOR, HOP, PROJECT, PROJECT_NEGATED, INTERSECT, UNITE, COMPLEMENT, EVERYTHING = range(8)
+ANCHOR, HOP, PROJECT, PROJECT_NEGATED, INTERSECT, UNITE, COMPLEMENT, EVERYTHING, GIVEN = range(9)
 
 
 def program(root: Node) -> np.ndarray:
@@ -13,7 +23,8 @@ def program(root: Node) -> np.ndarray:
 
     HOP relation constant and PROJECT relation 0 push the neighbours of a constant, or replace the
     top set by its neighbours; a relation column c that is walked in reverse is written -1 - c.
-    INTERSECT and UNITE replace the top n sets by one, with n as first argument.
+    INTERSECT and UNITE replace the top n sets by one, with n as first argument. GIVEN pushes the
+    set of a vector, by its place among those of the graph.
     """
     steps = []
     _emit(root, steps)
@@ -26,6 +37,8 @@ def _emit(node: Node, steps: list) -> None:
             steps.append((ANCHOR, constant, 0))
         case Everything():
             steps.append((EVERYTHING, 0, 0))
+        case Vector(number):
+            steps.append((GIVEN, number - 1, 0))
         case Project(Anchor(constant), relation, reverse, False):
             steps.append((HOP, -1 - relation if reverse else relation, constant))
         case Project(inner, relation, reverse, negated):
@@ -48,7 +61,7 @@ def stack_depth(steps: np.ndarray) -> int:
     for step, argument, _ in steps:
         if step in (INTERSECT, UNITE):
             height -= int(argument) - 1
-        elif step in (ANCHOR, HOP, EVERYTHING):
+        elif step in (ANCHOR, HOP, EVERYTHING, GIVEN):
             height += 1
         highest = max(highest, height)
     return highest

@@ -19,7 +19,7 @@ from clqa.averages import (
 )
 from clqa.competitions import competition_parts
 from clqa.fingerprints import fingerprint
-from clqa.formulas import And, Atom, Formula, Not, Or, negation_normal
+from clqa.formulas import And, Atom, Formula, Given, Not, Or, negation_normal
 from clqa.keyed_tables import write_tsv
 from clqa.predictions import MISSING
 from clqa.score_tables import Scores
@@ -78,6 +78,8 @@ def negation_reading(formula: Formula) -> str:
 
 def _readings(formula: Formula) -> Iterator[str]:
     match formula:
+        case Not(Given()):
+            return
         case Not(Atom(_, head, tail)):
             if all(isinstance(term, str) and term[0] in "ef" for term in (head, tail)):
                 yield "exists-not"

@@ -8,8 +8,8 @@ from clqa.canonical_forms import canonical
 from clqa.competitions import RAW, WITH_TEST, competitions
 from clqa.configs import Catalogue, matching, read_catalogue, read_yaml, unknown_name, validated
 from clqa.errors import InputError, placed
-from clqa.formulas import Formula, atoms, free_variables, parse, to_text
-from clqa.graph_entries import complete_entry, local_files
+from clqa.formulas import Formula, atoms, free_variables, parse, to_text, vectors
+from clqa.graph_entries import complete_entry, local_files, vectors_of
 from clqa.methods import CONTROLS, check_settings, needs_trees, takes_links
 from clqa.metrics import is_of_answers, is_of_tuples, metric, score_id
 from clqa.outside_entries import (
@@ -425,6 +425,9 @@ def _shards(settings: dict, catalogues: dict[str, Catalogue]) -> dict[str, dict]
         if name in settings["query_sets"] and not shapes:
             place = catalogues["query_sets"].place(name)
             raise InputError(f"{place}.shapes: has none of the shapes of the run")
+        if name in settings["query_sets"]:
+            with placed(catalogues["query_sets"].place(name)):
+                _check_vectors(entry["graph"], shapes, catalogues)
         n_entities = _most_entities(catalogues["graphs"], entry["graph"])
         formulas = {shape: catalogues["shapes"].entries[shape] for shape in shapes}
         sizes = {
@@ -434,6 +437,18 @@ def _shards(settings: dict, catalogues: dict[str, Catalogue]) -> dict[str, dict]
         several = {shape: names for shape, names in free.items() if len(names) > 1}
         found[name] = shards(sizes, settings["shards"], several)
     return found
+
+
+def _check_vectors(graph: str, shapes: list[str], catalogues: dict[str, Catalogue]) -> None:
+    """The graph has the degrees that the shapes ask for."""
+    known = vectors_of(catalogues["graphs"].entries[graph])
+    for shape in shapes:
+        for number in vectors(parse(catalogues["shapes"].entries[shape])):
+            if f"d{number}" not in known:
+                raise InputError(
+                    f"the shape {shape} asks for the degrees d{number}, but the graph {graph} has "
+                    f"no files.d{number}; give them, or leave the shape out of `shapes` here"
+                )
 
 
 def _most_entities(graphs: Catalogue, graph: str) -> int | None:

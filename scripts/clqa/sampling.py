@@ -26,6 +26,7 @@ from clqa.bindings import desk, table
 from clqa.canonical_forms import canonical
 from clqa.errors import InputError
 from clqa.formulas import Formula, to_text
+from clqa.given_sets import check_crisp
 from clqa.graphs import Graph
 from clqa.join_judgements import JoinJudge, judge_joined, plan_join_judge
 from clqa.join_plans import JoinPlan
@@ -210,6 +211,7 @@ def plan_attempts(
     """
     shape = plan(formula)
     check_rules(rules, formula, shape)
+    check_crisp(shape.given, ground.both.given)
     text, orders = canonical(formula)
     if ground.split == "train":
         negation = "must_change" if rules.negation == "must_retract" else rules.negation

@@ -174,6 +174,18 @@ def hop(view, work, slot, relation, reverse, entity):
 
 
 @kernel
+def give(view, work, slot, number, mode):
+    """The entities of degree 1 in a vector, which both graphs know."""
+    out = spare_start(work)
+    end = np.uint64(out)
+    for t in range(view.n_entities):
+        work.ids[end] = t
+        work.values[end] = 3 if mode == 0 else 255
+        end += np.uint64(view.given[number, t])
+    store(work, slot, out, np.int64(end), np.int64(0), np.int64(1))
+
+
+@kernel
 def list_all(view, work, slot, mode):
     """Make a set with a default explicit for every entity."""
     source, start, end, flip = extent(work, slot)

@@ -16,7 +16,7 @@ import numpy as np
 from clqa.errors import InputError, abridged
 from clqa.formulas import And, Atom, Formula, Not, Or, joined, renamed, symbols, to_text
 from clqa.plans import tree_plan
-from clqa.trees import Anchor, Complement, Intersect, Node, Project, Unite
+from clqa.trees import Anchor, Complement, Intersect, Node, Project, Unite, Vector
 
 Structure = str | tuple
 SIGNS = {"u": -1, "n": -2}
@@ -129,6 +129,8 @@ def _written(node: Node, formula: Formula, constants: list, relations: list) -> 
             why = "an atom that is read from its tail to its head (use the inverse relation)"
         case Project(_, _, _, True):
             why = "a negated atom of an existential variable"
+        case Vector():
+            why = "given degrees"
         case _:
             why = "an existential variable that nothing else bounds"
     raise InputError(f"formula '{to_text(formula)}': nested tuples cannot express {why}")

@@ -13,6 +13,12 @@ class Everything(NamedTuple):
     """The set of all entities."""
 
 
+class Vector(NamedTuple):
+    """The fuzzy set whose degrees the graph gives by its vector `number`, from 1 on."""
+
+    number: int
+
+
 class Project(NamedTuple):
     """Entities linked to some member of `inner` by column `relation` of a query's relations.
 
@@ -44,7 +50,7 @@ class Complement(NamedTuple):
     inner: "Node"
 
 
-Node = Anchor | Everything | Project | Intersect | Unite | Complement
+Node = Anchor | Everything | Vector | Project | Intersect | Unite | Complement
 
 
 def is_negated(node: Node) -> bool:

@@ -13,7 +13,7 @@ from clqa.adjacencies import (
 )
 from clqa.kernels import kernel
 from clqa.randomness import below, uniform
-from clqa.trees import Anchor, Complement, Everything, Intersect, Node, Project, Unite
+from clqa.trees import Anchor, Complement, Everything, Intersect, Node, Project, Unite, Vector
 
 DRAWS = ("answers", "relations", "edges")
 INVERSE_UNDO = ("chain", "everywhere", "allowed")
@@ -62,7 +62,7 @@ def walk_steps(root: Node, across_branches: bool, must_change: tuple[int, ...]) 
             case Intersect(children) | Unite(children):
                 for child in children:
                     visit(child, register, before if across_branches else -1, odd)
-            case Everything():
+            case Everything() | Vector():
                 pass
 
     visit(root, 0, -1, False)

@@ -11,7 +11,17 @@ import numpy as np
 
 from clqa.errors import InputError
 from clqa.fuzzy_answers import Search, best_members
-from clqa.trees import Anchor, Complement, Everything, Imply, Intersect, Node, Project, Unite
+from clqa.trees import (
+    Anchor,
+    Complement,
+    Everything,
+    Imply,
+    Intersect,
+    Node,
+    Project,
+    Unite,
+    Vector,
+)
 
 
 class Link(NamedTuple):
@@ -30,10 +40,10 @@ class Witness(NamedTuple):
     Attributes
     ----------
     kind : str
-        `anchor`; `everything`; `via` (an intermediate, the witness in `parts`, is linked to the
-        entity); `all` (each part holds); `any` (the part of highest degree, or all above 0 where
-        a disjunction is more than its best part); `refutation` (what is negated has no witness of
-        its own); `implied`.
+        `anchor`; `everything`; `given` (by a vector of the graph); `via` (an intermediate, the
+        witness in `parts`, is linked to the entity); `all` (each part holds); `any` (the part of
+        highest degree, or all above 0 where a disjunction is more than its best part);
+        `refutation` (what is negated has no witness of its own); `implied`.
     entity : int
     degree : float
     link : Link or None
@@ -77,6 +87,8 @@ def best_witness(
             return Witness("anchor", entity, degree)
         case Everything():
             return Witness("everything", entity, degree)
+        case Vector():
+            return Witness("given", entity, degree)
         case Complement():
             return Witness("refutation", entity, degree)
         case Imply((_, conclusion)):

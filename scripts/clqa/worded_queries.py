@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from clqa.formulas import And, Atom, Formula, Implies, Not, Or, bound_at, free_in, symbols
+from clqa.formulas import And, Atom, Formula, Given, Implies, Not, Or, bound_at, free_in, symbols
 
 
 def in_words(formula: Formula, names: Mapping[str, str]) -> str:
@@ -22,6 +22,8 @@ def _words(formula: Formula, free: frozenset[str], names: Mapping[str, str]) -> 
     start = f"there is {' and '.join(own)} so that " if own else ""
     inside = free | set(own)
     match formula:
+        case Given(vector, variable, _):
+            return f"({names.get(variable, variable)}) is {vector}"
         case Atom(relation, head, tail):
             ends = [names.get(end, end) for end in (head, tail)]
             return f"{start}({ends[0]}) -{names[relation]}-> ({ends[1]})"

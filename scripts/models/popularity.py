@@ -1,9 +1,10 @@
 """Scores an entity by how often it ends an edge of those relations that hold the free variable.
 
 The frequency of an entity under a relation is the share of the relation's train triples that it
-ends. At a conjunction the frequencies are multiplied, at a disjunction they are joined as
-independent chances, 1 - (1 - a)(1 - b). Negated parts say nothing, and neither does the way to the
-last hop. Of several free variables each is scored by its own atoms.
+ends, and under a vector of the graph it is its degree. At a conjunction the frequencies are
+multiplied, at a disjunction they are joined as independent chances, 1 - (1 - a)(1 - b). Negated
+parts say nothing, and neither does the way to the last hop. Of several free variables each is
+scored by its own atoms.
 """
 
 import functools
@@ -11,7 +12,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from clqa.formulas import And, Atom, Formula, Or, symbols
+from clqa.formulas import And, Atom, Formula, Given, Or, symbols, vectors
+from clqa.given_sets import check_vectors
 from clqa.models import score_shape
 
 INFERENCE_GRAPHS = ("train",)
@@ -23,13 +25,15 @@ class _ByRelation(NamedTuple):
     triples: np.ndarray
     starts: np.ndarray
     n_entities: int
+    degrees: np.ndarray
 
 
 def scores(graph, queries) -> np.ndarray:
     triples = graph.triples["train"]
     triples = triples[np.argsort(triples[:, 1], kind="stable")]
     starts = np.searchsorted(triples[:, 1], np.arange(graph.n_relations + 1))
-    edges = _ByRelation(triples, starts, graph.n_entities)
+    check_vectors(vectors(queries.formula), len(graph.degrees))
+    edges = _ByRelation(triples, starts, graph.n_entities, graph.degrees)
     names = symbols(queries.formula, "r")
     found = np.ones((len(queries.query_ids), len(queries.variables), graph.n_entities), np.float32)
     for rows, relations in zip(found, queries.relations, strict=True):
@@ -46,6 +50,8 @@ def _chances(
 ) -> np.ndarray | None:
     """Scores (n_entities,) by a part of the formula; None where it says nothing."""
     match formula:
+        case Given(vector, term, _):
+            return edges.degrees[int(vector[1:]) - 1] if term == variable else None
         case Atom(relation, head, tail):
             ends = [end for term, end in ((head, True), (tail, False)) if term == variable]
             parts = [_frequencies(relations[relation], end, edges) for end in ends]
