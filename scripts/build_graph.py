@@ -71,7 +71,7 @@ def build_graph(
         vocabulary,
         observed,
         restricted=entry.get("candidates") == "observed",
-        degrees=read_vectors(vectors, names, triples.entities, entry["default_degrees"]),
+        degrees=read_vectors(vectors, names, triples.entities, entry.get("default_degrees", {})),
     )
     with placed(f"graph {graph}"):
         for split in SPLITS:

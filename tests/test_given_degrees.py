@@ -10,6 +10,7 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
+import explain
 from clqa.adjacencies import split_view
 from clqa.algebras import ALGEBRAS, NEGATIONS, algebra
 from clqa.answers import answer_sets, missing_links, split_answers
@@ -24,12 +25,19 @@ from clqa.link_degrees import weighted_links
 from clqa.markings import positive_atoms
 from clqa.optimal_answers import Optimization, best_degrees
 from clqa.plans import Plan, plan
+from clqa.predictors import make_predictor, n_reciprocal, write_predictor
 from clqa.printed_queries import to_sparql
+from clqa.query_sets import read_answers, read_queries
 from clqa.reductions import minimal_missing_subsets
 from clqa.sparse_rows import SparseRows
 from clqa.worded_queries import in_words
+from predict_answers import predict_answers
 from reference_degrees import degree
+from sample_queries import sample_queries
+from split_answers import split_answers as split_answers_stage
 from strategies import edges, formulas, graphs, groundings, values_of
+from test_build_graph import build, texts
+from test_configs import run_with
 from test_join_degrees import best, conjunctions
 from test_joins import minimal_sets, rows_of, true_costs
 
@@ -336,3 +344,113 @@ def test_degrees_are_part_of_the_graph(tmp_path):
     assert again.degrees.tolist() == [[0, 1, 1], [1, 0.5, 0.25]]
     assert again.hash == graph.hash != plain.hash
     assert with_degrees(plain, [[0, 1, 1], [1, 0.5, 0]]).hash != graph.hash
+
+
+ATTRIBUTES = "a\t1\nb\t1.0\nd\t0\n"
+
+
+def files(attributes=ATTRIBUTES):
+    train = "a r b, a r c, b s d, c s d, c s a, a s e, e s b, d s c"
+    return texts(train, "b r c", "b s a, c s b, d r a, c s e, b s c") | {"d1.tsv": attributes}
+
+
+@pytest.mark.parametrize(
+    ("attributes", "message"),
+    [
+        ("a\t1\nz\t1\n", "d1.tsv:2: the graph has no entity 'z'"),
+        ("a\t1\nb\t1\na\t0\n", "d1.tsv:3: the entity 'a' stands before, too"),
+        ("a\t1\nb\t1.5\n", "d1.tsv:2: expected a degree from 0 to 1, found '1.5'"),
+        ("a\t-0.5\n", "d1.tsv:1: expected a degree from 0 to 1, found '-0.5'"),
+        ("a\tnan\n", "d1.tsv:1: expected a degree from 0 to 1, found 'nan'"),
+        ("a\n", "d1.tsv:1: expected 2 tab-separated fields, found 1"),
+    ],
+)
+def test_what_is_wrong_in_a_file_of_degrees_is_told(tmp_path, attributes, message):
+    with pytest.raises(InputError) as error:
+        build(tmp_path, files(attributes))
+    assert str(error.value).startswith(message)
+
+
+def test_a_graph_is_built_with_degrees_by_label(tmp_path):
+    built = build(tmp_path, files("c\t.25\na\t1e-1\r\n"), default_degrees={"d1": 0.5})
+    assert built.entities == ["a", "b", "c", "d", "e"]
+    assert built.graph.degrees.tolist() == [pytest.approx([0.1, 0.5, 0.25, 0.5, 0.5])]
+    assert built.summary["rules"]["default_degrees"] == {"d1": 0.5}
+
+
+def test_vectors_of_an_entry_are_counted_from_1(tmp_path):
+    with pytest.raises(InputError, match=r"files\.d2: there is no files\.d1 before it"):
+        build(tmp_path, texts("a r b") | {"d2.tsv": "a\t1\n"})
+    with pytest.raises(InputError, match=r"default_degrees\.d1: there is no files\.d1"):
+        build(tmp_path, texts("a r b"), default_degrees={"d1": 1})
+
+
+def test_a_run_needs_the_degrees_that_its_shapes_ask_for(tmp_path):
+    (tmp_path / "shapes.yaml").write_text("drugs: r1(s1,f)&d1(f)\n")
+    with pytest.raises(InputError) as error:
+        run_with(catalogues=[str(tmp_path)], shapes=["1p", "drugs"], models=["random"])
+    assert "the shape drugs asks for the degrees d1, but the graph" in str(error.value)
+    (tmp_path / "graphs.yaml").write_text(
+        "mine: {source: {kind: path, folder: .}, files: {train: t, valid: t, test: t, d1: d}}\n"
+    )
+    (tmp_path / "query_sets.yaml").write_text("mine: {graph: mine, split: test}\n")
+    run = run_with(
+        catalogues=[str(tmp_path)], shapes=["drugs"], models=["random"], query_sets=["mine"]
+    )
+    assert run.local_files("mine")[-1].endswith("/d")
+
+
+SAMPLED = {
+    "2p": "r1(s1,e1)&d1(e1)&r2(e1,f)",
+    "2in": "r1(s1,f)&!d1(f)",
+    "2m": "r1(s1,e1)&r2(e1,f)&r3(e1,f)&d1(f)",
+}
+
+
+def test_queries_are_sampled_split_scored_and_explained(tmp_path, capsys):
+    built = build(tmp_path, files())
+    folder = tmp_path / "graphs" / "g"
+    folder.parent.mkdir()
+    built.folder.rename(folder)
+    queries, answers = (tmp_path / kind / "set" / "all.parquet" for kind in ("queries", "answers"))
+    path, graph = folder / "graph.npz", built.graph
+    rules = {"count": 6, "tries": 200, "exhaustive": False, "inverse_undo": "allowed"}
+    rules["distinct_branches"] = False
+    sample_queries(path, queries, tmp_path / "report.json", SAMPLED, rules, "test", 0, "set")
+    split_answers_stage(path, queries, answers, "test")
+    found, asked = read_answers(answers), read_queries(queries)
+    # a and b have the attribute.
+    known = {(v, graph.n_relations, v) for v in (0, 1)}
+    observed, full = (edges(graph, parts["test"]) | known for parts in (OBSERVED, FULL))
+    for shape, text in SAMPLED.items():
+        formula, part, batch = parse(text), found.shapes[shape], asked.shapes[shape]
+        assert len(batch.anchors)
+        for q, grounding in enumerate(zip(batch.anchors, batch.relations, strict=True)):
+            values = values_of(formula, *grounding) | {"d1": graph.n_relations}
+            costs = true_costs(formula, values, observed, full, range(5))
+            own = slice(*part.hard.offsets[q : q + 2])
+            assert dict(zip(rows_of(part.hard, q), part.links[own].tolist(), strict=True)) == {
+                answer: cost for answer, cost in costs.items() if cost
+            }
+    predictor = tmp_path / "predictors" / "g" / "flat.npz"
+    sizes = (graph.n_entities, n_reciprocal(graph.inverse))
+    vectors = (np.full((n, 2), 0.5, np.float32) for n in sizes)
+    write_predictor(predictor, make_predictor("distmult", *vectors, {}, graph))
+    links = {"predictor": "flat", "calibration": {"kind": "softmax"}, "hybrid": True}
+    scores = tmp_path / "scores.npy"
+    predict_answers(
+        *(path, queries, scores, scores.with_suffix(".json"), "fit", "fit", links, "test"),
+        path_to_predictor=predictor,
+    )
+    rows = np.split(np.load(scores), np.cumsum([len(b.anchors) for b in asked.shapes.values()]))
+    of_shape = dict(zip(asked.shapes, rows, strict=False))
+    assert of_shape["2m"].any()
+    assert not of_shape["2m"][:, 2:].any()
+    assert of_shape["2in"].any()
+    assert not of_shape["2in"][:, :2].any()
+    query_id = str(asked.shapes["2p"].query_ids[0])
+    arguments = ["--queries", "set", "--id", query_id, "--results", str(tmp_path)]
+    assert explain.main(arguments) == 0
+    told = capsys.readouterr().out
+    assert "and (e1) is d1 and" in told
+    assert "(b) is d1  observed" in told or "(a) is d1  observed" in told

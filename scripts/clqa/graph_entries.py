@@ -22,7 +22,6 @@ DEFAULTS = {
     "ids": "sorted",
     "inverses": "add",
     "unseen": "keep",
-    "default_degrees": {},
 }
 # Files of degrees by their roles, which are what formulas call them.
 VECTOR = re.compile(r"d[1-9]")
@@ -127,7 +126,7 @@ def _check_reading(graph: str, entry: dict) -> None:
     for place, name in enumerate(names, 1):
         if f"d{place}" not in names:
             raise InputError(f"graph {graph}: files.{name}: there is no files.d{place} before it")
-    for name in entry["default_degrees"]:
+    for name in entry.get("default_degrees", ()):
         if name not in names:
             raise InputError(f"graph {graph}: default_degrees.{name}: there is no files.{name}")
 

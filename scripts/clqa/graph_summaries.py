@@ -7,7 +7,16 @@ from clqa.graphs import Graph
 from clqa.numberings import SHOWN, Unseen
 from clqa.triples import Fields, is_among, triple_keys
 
-RULES = ("columns", "fields", "ids", "inverses", "unseen", "observed", "candidates")
+RULES = (
+    "columns",
+    "fields",
+    "ids",
+    "inverses",
+    "unseen",
+    "observed",
+    "candidates",
+    "default_degrees",
+)
 
 
 def source_summary(entry: dict, receipt: dict) -> dict:

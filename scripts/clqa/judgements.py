@@ -10,7 +10,7 @@ from clqa.evaluation import evaluate
 from clqa.formulas import Formula, to_text
 from clqa.join_plans import JoinPlan
 from clqa.kernels import kernel
-from clqa.plans import Plan, has_negation
+from clqa.plans import Plan, can_retract, has_negation
 from clqa.row_tables import row_slot
 from clqa.sets import BOOLEAN, COST, FREE_OF_COST, collect, look_up, tally
 from clqa.walks import DRAWS, GROUNDED, INVERSE_UNDO, NO_HARD, NOTHING_RETRACTED
@@ -158,8 +158,11 @@ class Accepted(NamedTuple):
 
 
 def negation_rule(shape: Plan | JoinPlan, rules: Rules) -> str:
-    """What negation must do in a shape: anything where it has none."""
-    return rules.negation if has_negation(shape) else "any"
+    """What negation must do in a shape: anything where it has none, and never what it cannot."""
+    if not has_negation(shape):
+        return "any"
+    is_idle = rules.negation == "must_retract" and not can_retract(shape)
+    return "must_change" if is_idle else rules.negation
 
 
 def terms_for(shape: Plan | JoinPlan, rules: Rules, orders: np.ndarray) -> Terms:

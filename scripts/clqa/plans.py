@@ -30,7 +30,7 @@ from clqa.formulas import (
     variables,
     vectors,
 )
-from clqa.join_plans import NEGATED, JoinPlan, check_atoms, join_plan, without_negated_atoms
+from clqa.join_plans import NEGATED, VECTOR, JoinPlan, check_atoms, join_plan, without_negated_atoms
 from clqa.programs import COMPLEMENT, PROJECT_NEGATED, program
 from clqa.trees import (
     Anchor,
@@ -333,6 +333,24 @@ def has_negation(shape: Plan | JoinPlan) -> bool:
     if isinstance(shape, JoinPlan):
         return bool(shape.atoms[:, NEGATED].any())
     return bool(np.isin(shape.normal_program[:, 0], (COMPLEMENT, PROJECT_NEGATED)).any())
+
+
+def can_retract(shape: Plan | JoinPlan) -> bool:
+    """Whether a negated part holds an atom of a relation: what is given is the same everywhere."""
+    if isinstance(shape, JoinPlan):
+        return bool((shape.atoms[shape.atoms[:, VECTOR] < 0, NEGATED] == 1).any())
+    return _negates_link(shape.root, False)
+
+
+def _negates_link(node: Node, odd: bool) -> bool:
+    match node:
+        case Project(inner, _, _, negated):
+            return odd ^ negated or _negates_link(inner, odd)
+        case Complement(inner):
+            return _negates_link(inner, not odd)
+        case Intersect(children) | Unite(children):
+            return any(_negates_link(child, odd) for child in children)
+    return False
 
 
 def without_negations(shape: Plan | JoinPlan) -> Plan | JoinPlan:

@@ -5,7 +5,19 @@ not (EFOk-CQA, FIT, QTO).
 """
 
 from clqa.errors import InputError
-from clqa.formulas import And, Atom, Formula, Not, Or, bound_at, free_in, joined, symbols, variables
+from clqa.formulas import (
+    And,
+    Atom,
+    Formula,
+    Given,
+    Not,
+    Or,
+    bound_at,
+    free_in,
+    joined,
+    symbols,
+    variables,
+)
 from clqa.plans import tree_plan
 
 
@@ -28,7 +40,8 @@ def _inwards(formula: Formula, free: frozenset[str]) -> Formula:
     match formula:
         case Not(And(parts)) if bound_at(formula.inner, free):
             *before, last = parts
-            return joined(And, [*before, Not(last)]) if isinstance(last, Atom) else formula
+            is_link = isinstance(last, Atom) and not isinstance(last, Given)
+            return joined(And, [*before, Not(last)]) if is_link else formula
         case And(parts) | Or(parts):
             return joined(type(formula), [_inwards(part, free) for part in parts])
         case _:
