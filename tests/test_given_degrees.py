@@ -15,6 +15,7 @@ from clqa.adjacencies import split_view
 from clqa.algebras import ALGEBRAS, NEGATIONS, algebra
 from clqa.answers import answer_sets, missing_links, split_answers
 from clqa.canonical_forms import canonical
+from clqa.degeneracies import makes_round_trip
 from clqa.errors import InputError
 from clqa.formulas import And, Atom, Given, Not, Or, joined, parse, to_text
 from clqa.fuzzy_answers import Search, answer_degrees
@@ -24,10 +25,11 @@ from clqa.join_plans import JoinPlan
 from clqa.link_degrees import weighted_links
 from clqa.markings import positive_atoms
 from clqa.optimal_answers import Optimization, best_degrees
-from clqa.plans import Plan, plan
+from clqa.plans import Plan, can_retract, has_negation, plan
 from clqa.predictors import make_predictor, n_reciprocal, write_predictor
 from clqa.printed_queries import to_sparql
 from clqa.query_sets import read_answers, read_queries
+from clqa.readings import other_reading
 from clqa.reductions import minimal_missing_subsets
 from clqa.sparse_rows import SparseRows
 from clqa.worded_queries import in_words
@@ -203,10 +205,33 @@ def test_crisp_answers_need_degrees_of_0_and_1(text):
     graph = with_degrees(plain, [[0, 1, 1], [1, 0.5, 0.25]])
     formula = parse(text)
     rows = np.array([[0]]), np.array([[0, 1][: text.count("r")]])
-    with pytest.raises(InputError, match="d2: the entity 1 has a degree other than 0 and 1, as 2"):
+    with pytest.raises(
+        InputError, match="d2: the entity of id 1 has a degree other than 0 and 1, as 2"
+    ):
         answer_sets(plan(formula), split_view(graph, "test"), *rows)
     with pytest.raises(InputError, match=r"d2: the graph gives no such degrees \(it has none\)"):
         answer_sets(plan(formula), split_view(plain, "test"), *rows)
+
+
+def test_given_degrees_leave_a_chain_a_chain_and_retract_nothing():
+    turned, inverse = np.array([[0, 1], [0, 2]]), np.array([1, 0, 3, 2])
+    for text in ("r1(s1,e1)&!d1(e1)&r2(e1,f)", "r1(f1,e1)&d1(e1)&r2(e1,f2)"):
+        found = makes_round_trip(parse(text), turned, inverse, in_chain=True)
+        assert found.tolist() == [True, False]
+    for text, expected in [
+        ("r1(s1,f)&!d1(f)", False),
+        ("r1(s1,f)&!(r2(s2,f)&d1(f))", True),
+        ("r1(f1,f2)&!d1(f1)", False),
+        ("r1(f1,f2)&!d1(f1)&!r2(s1,f1)", True),
+    ]:
+        assert can_retract(plan(parse(text))) is expected
+        assert has_negation(plan(parse(text)))
+
+
+def test_the_other_reading_moves_a_negation_to_a_link():
+    moved = other_reading(parse("!(r1(s1,e1)&d1(e1)&r2(e1,f))&r3(s2,f)"))
+    assert to_text(moved) == "r1(s1,e1)&d1(e1)&!r2(e1,f)&r3(s2,f)"
+    assert other_reading(parse("!(r1(s1,e1)&r2(e1,f)&d1(f))&r3(s2,f)")) is None
 
 
 # Degrees of fuzzy logic.
@@ -344,6 +369,10 @@ def test_degrees_are_part_of_the_graph(tmp_path):
     assert again.degrees.tolist() == [[0, 1, 1], [1, 0.5, 0.25]]
     assert again.hash == graph.hash != plain.hash
     assert with_degrees(plain, [[0, 1, 1], [1, 0.5, 0]]).hash != graph.hash
+    for degrees in ([[0, 1]], [[0, 1, 2]], [[0, 1, np.nan]]):
+        write_graph(tmp_path / "graph.npz", graph._replace(degrees=np.array(degrees, np.float32)))
+        with pytest.raises(InputError, match=r"graph\.npz: not a readable graph \(degrees "):
+            read_graph(tmp_path / "graph.npz")
 
 
 ATTRIBUTES = "a\t1\nb\t1.0\nd\t0\n"

@@ -7,6 +7,7 @@ node is drawn again until each of them finds one. Negated atoms are walked like 
 the assignment one that the negation strikes.
 """
 
+from collections import Counter
 from typing import NamedTuple
 
 import numpy as np
@@ -91,8 +92,13 @@ def plan_course(
         columns=np.array([columns.get(name, -1) for name in names]),
         atoms=np.array(table, np.int64).reshape(-1, 4),
         starts=np.array(starts, np.int64),
-        conflicts=_conflicts([atom for atom, _ in rows], variables(formula), undo),
+        conflicts=_conflicts([atom for atom, _ in rows], _degrees(formula), undo),
     )
+
+
+def _degrees(formula: Formula) -> Counter:
+    """How many atoms of relations each node has."""
+    return Counter(end for atom in atoms(formula) for end in {atom.head, atom.tail})
 
 
 def _joins(atom, name: str, others: list[str]) -> bool:

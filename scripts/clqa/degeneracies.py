@@ -12,7 +12,7 @@ from clqa.formulas import Formula
 from clqa.join_plans import HEAD, RELATION, TAIL, VECTOR, JoinPlan
 from clqa.plans import Plan, has_negation, plan, without_negations
 from clqa.query_sets import Queries
-from clqa.trees import Intersect, Node, Project, Unite, walk
+from clqa.trees import Intersect, Node, Project, Unite, branches, walk
 
 
 def degenerate_counts(
@@ -78,10 +78,9 @@ def _steps_on_end(shape: Plan | JoinPlan, in_chain: bool) -> Iterator[tuple[int,
     for first, last in itertools.pairwise(shape.starts):
         links = shape.atoms[first:last]
         for variable in range(shape.arity, shape.n_variables):
-            meeting = [row for row in links if variable in row[: TAIL + 1]]
+            meeting = [row for row in links if variable in row[: TAIL + 1] and row[VECTOR] < 0]
             if in_chain and len(meeting) > 2:
                 continue
-            meeting = [row for row in meeting if row[VECTOR] < 0]
             for one, other in itertools.combinations(meeting, 2):
                 yield (
                     int(one[RELATION]),
@@ -93,9 +92,11 @@ def _steps_on_end(shape: Plan | JoinPlan, in_chain: bool) -> Iterator[tuple[int,
 def _steps_before(node: Node, in_chain: bool) -> Iterator[Project]:
     if isinstance(node, Project):
         yield node
-    elif isinstance(node, (Intersect, Unite)) and not in_chain:
-        for child in node.children:
-            yield from _steps_before(child, in_chain)
+    elif isinstance(node, (Intersect, Unite)):
+        found = branches(node)
+        if not in_chain or (isinstance(node, Intersect) and len(found) == 1):
+            for child in found:
+                yield from _steps_before(child, in_chain)
 
 
 def has_idle_negation(

@@ -35,6 +35,6 @@ def check_crisp(numbers: Collection[int], given: np.ndarray) -> None:
         unfit = np.flatnonzero(given[number - 1] == UNFIT)
         if len(unfit):
             raise InputError(
-                f"d{number}: the entity {unfit[0]} has a degree other than 0 and 1, as "
+                f"d{number}: the entity of id {unfit[0]} has a degree other than 0 and 1, as "
                 f"{len(unfit)} in all do; crisp answers need degrees of 0 and 1"
             )

@@ -187,8 +187,8 @@ def read_graph(path: str | os.PathLike, parts: tuple[str, ...] | None = None) ->
         if not (isinstance(n_entities, int) and isinstance(graph_hash + vocabulary, str)):
             raise ValueError(f"expected a number and two texts as {', '.join(_SCALARS)}")
         _check_inverse(arrays["inverse"])
-        if has_degrees and (degrees.dtype, degrees.shape[1:]) != (np.float32, (n_entities,)):
-            raise ValueError(f"degrees are {degrees.dtype} {degrees.shape}, expected float32 rows")
+        if has_degrees:
+            _check_degrees(degrees, n_entities)
         for part, rows in triples.items():
             if rows.dtype != np.int32 or rows.ndim != 2 or rows.shape[1] != 3:
                 raise ValueError(f"{part} is {rows.dtype} {rows.shape}, expected int32 (n, 3)")
@@ -215,6 +215,14 @@ def _protocol(archive: zipfile.ZipFile) -> tuple[dict[str, tuple[str, ...]], boo
         return OBSERVED, False
     written, restricted = json.loads(str(read_member(archive, _PROTOCOL)))
     return {split: tuple(names) for split, names in written.items()}, bool(restricted)
+
+
+def _check_degrees(degrees: np.ndarray, n_entities: int) -> None:
+    if degrees.dtype != np.float32 or degrees.ndim != 2 or degrees.shape[1] != n_entities:
+        what = f"{degrees.dtype} {degrees.shape}"
+        raise ValueError(f"degrees are {what}, expected float32 (n, {n_entities})")
+    if not ((degrees >= 0) & (degrees <= 1)).all():
+        raise ValueError("degrees must be from 0 to 1")
 
 
 def _check_inverse(inverse: np.ndarray) -> None:

@@ -57,6 +57,11 @@ def is_negated(node: Node) -> bool:
     return isinstance(node, Complement) or (isinstance(node, Project) and node.negated)
 
 
+def branches(node: Intersect | Unite) -> list[Node]:
+    """The children with a projection: with a single one, what is given leaves a chain a chain."""
+    return [child for child in node.children if any(isinstance(x, Project) for x in walk(child))]
+
+
 def walk(node: Node):
     """The node and all below it, each before its children."""
     yield node

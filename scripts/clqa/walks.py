@@ -13,7 +13,17 @@ from clqa.adjacencies import (
 )
 from clqa.kernels import kernel
 from clqa.randomness import below, uniform
-from clqa.trees import Anchor, Complement, Everything, Intersect, Node, Project, Unite, Vector
+from clqa.trees import (
+    Anchor,
+    Complement,
+    Everything,
+    Intersect,
+    Node,
+    Project,
+    Unite,
+    Vector,
+    branches,
+)
 
 DRAWS = ("answers", "relations", "edges")
 INVERSE_UNDO = ("chain", "everywhere", "allowed")
@@ -34,7 +44,7 @@ def walk_steps(root: Node, across_branches: bool, must_change: tuple[int, ...]) 
     Columns: kind, register, column of the constant or relation, register of the neighbour, whether
     the atom is walked from its head, and the step drawn before on the same path; then how the walk
     ends if no atom of this kind has a missing edge, or -1, and whether this is the last such atom.
-    A path ends at an intersection or union, unless `across_branches`.
+    A path ends at an intersection of several branches or a union, unless `across_branches`.
 
     Parameters
     ----------
@@ -60,8 +70,9 @@ def walk_steps(root: Node, across_branches: bool, must_change: tuple[int, ...]) 
             case Complement(inner):
                 visit(inner, register, before, not odd)
             case Intersect(children) | Unite(children):
+                is_chain = isinstance(node, Intersect) and len(branches(node)) == 1
                 for child in children:
-                    visit(child, register, before if across_branches else -1, odd)
+                    visit(child, register, before if is_chain or across_branches else -1, odd)
             case Everything() | Vector():
                 pass
 
