@@ -513,7 +513,7 @@ def test_auto_fills_shards_up_to_the_bound():
 
 
 def test_a_star_in_shapes_stands_for_any_text():
-    settings = {**copy.deepcopy(DEFAULT), "shapes": ["2*", "1p", "2i"]}
+    settings = {**copy.deepcopy(DEFAULT), "shapes": ["2*", "1p", "2i"], "models": ["oracle"]}
     run = read_run(settings, [], ROOT / "config", METHODS)
     listed = [name for name in run.shapes if name.startswith("2")]
     assert run.settings["shapes"] == [*listed, "1p"]

@@ -288,7 +288,12 @@ def test_layouts_of_three_graphs_refuse_an_inductive_one(tmp_path):
 
 def test_the_protocol_of_a_number_tells_whose_easy_answers_and_which_candidates_count():
     row = SimpleNamespace(
-        filter="full-only", ties="expected", candidates="observed:6", averaging="a", pni=""
+        metric="mrr",
+        filter="full-only",
+        ties="expected",
+        candidates="observed:6",
+        averaging="a",
+        pni="",
     )
     metadata = {"graph": "g", "queries": "q"}
     protocols = [protocol_of(row, metadata | other) for other in ({}, {"easy": "plus-h-released"})]

@@ -205,7 +205,6 @@ def test_the_observed_graph_is_that_of_the_easy_answers(split):
 @pytest.mark.parametrize(
     ("entry", "message"),
     [
-        ({"settings": {}}, "a: the key method is missing"),
         ({"method": "random", "seed": 0}, "a: unknown key seed"),
         ({"method": "../random"}, "a.method: '../random' is not allowed"),
         ({"method": 3}, "a.method: expected text"),

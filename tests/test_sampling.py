@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 import clqa.sampling
 import reference_answers
 from clqa.errors import InputError
+from clqa.files import read_sealed
 from clqa.formulas import parse, symbols
 from clqa.graphs import FULL, OBSERVED, make_graph, write_graph
 from clqa.judgements import REASONS, Rules
@@ -192,7 +193,8 @@ def test_hash_seeds_and_threads_do_not_change_a_byte(tmp_path):
         command = [sys.executable, "-c", IN_A_PROCESS_OF_ITS_OWN, tmp_path / "graph.npz", *paths]
         subprocess.run(command, env={**os.environ, **settings_}, check=True)
         found.append([path.read_bytes() for path in paths])
-    assert [about["accepted"] for about in json.loads(found[0][1]).values()] == [12, 12, 12]
+    report = read_sealed(tmp_path / "0.json")
+    assert [about["accepted"] for about in report.values()] == [12, 12, 12]
     assert found == [found[0]] * 4
 
 
