@@ -24,10 +24,15 @@ from clqa.explanations import Standing, Subject, model_witness, read_subject, st
 from clqa.formulas import renamed, to_text, vectors
 from clqa.graphs import Graph
 from clqa.printed_queries import terms_of, to_sparql, with_labels
-from clqa.witnesses import Witness, link_status, links_of
+from clqa.witnesses import Witness, conditions_of, link_status, links_of
 from clqa.worded_queries import in_words
 
 LIMIT = 10
+_CONDITIONS = {
+    "refutation": "what is negated fails for",
+    "given": "the graph's own degree of",
+    "implied": "the implication holds for",
+}
 
 
 def explain(
@@ -201,6 +206,8 @@ def _by_model(subject: Subject, witness: Witness, edges, shown: DisplayNames) ->
         sign = "not " if link.negated else ""
         text = f"{sign}{_edge(link[:3], subject, shown)}"
         yield f"     {text}  {link.degree:.6g}  {link_status(link, observed, full.known)}"
+    for part in conditions_of(witness):
+        yield f"     {_CONDITIONS[part.kind]} ({shown(part.entity)})  {part.degree:.6g}"
 
 
 def main(arguments: list[str] | None = None) -> int:

@@ -23,6 +23,7 @@ from split_answers import split_answers
 ENTITIES, RELATIONS = ["a", "b", "c", "x"], ["r", "s"]
 OBSERVED, MISSING = [(0, 0, 1)], [(1, 1, 3), (0, 0, 2), (2, 1, 3)]
 SHAPES = {"2p": "r1(s1,e1)&r2(e1,f)", "pairs": "r1(s1,f1)&r2(f1,f2)"}
+SHAPES["2in"] = "r1(s1,f)&!r2(s2,f)"
 QTO = {"predictor": "bilinear", "calibration": {"kind": "softmax"}, "hybrid": True}
 
 
@@ -39,7 +40,8 @@ def make_results(results, shape="2p", entities=ENTITIES):
     for name, values in zip(("entities", "relations"), labels, strict=True):
         write_labels(folder / f"{name}.tsv", values)
     (folder / "summary.json").write_text(json.dumps({"graph": graph.hash}))
-    formula, anchors, relations = parse(SHAPES[shape]), np.array([[0]]), np.array([[0, 1]])
+    formula, relations = parse(SHAPES[shape]), np.array([[0, 1]])
+    anchors = np.array([[0, 1] if shape == "2in" else [0]])
     ids = query_ids(graph.hash, formula, anchors, relations)
     batch = Queries(ids, anchors.astype(np.int32), relations.astype(np.int32))
     metadata = describe_queries(graph, "test", {shape: SHAPES[shape]}, ids)
@@ -143,8 +145,8 @@ def test_several_free_variables_have_a_witness_and_a_rank_each(tmp_path, capsys)
     assert "some: f2 = x: rank 3 to 4 of 4 (observed-and-full)" in found
 
 
-def test_a_model_over_predicted_links_is_told_with_its_best_assignment(tmp_path, capsys):
-    graph, query_id, _ = make_results(tmp_path)
+def rank_by_links(tmp_path, graph):
+    """QTO over links of one score, so that each has the degree 1/4; the observed one is certain."""
     vectors = (np.full((n, 2), 0.5, np.float32) for n in (4, n_reciprocal(graph.inverse)))
     made = make_predictor("distmult", *vectors, {}, graph)
     write_predictor(tmp_path / "predictors/tiny/bilinear.npz", made)
@@ -156,11 +158,26 @@ def test_a_model_over_predicted_links_is_told_with_its_best_assignment(tmp_path,
         path_to_predictor=tmp_path / "predictors/tiny/bilinear.npz",
     )
     rank(tmp_path, path)
-    # All links have one score, so that each has the degree 1/4; the observed edge is certain.
+
+
+def test_a_model_over_predicted_links_is_told_with_its_best_assignment(tmp_path, capsys):
+    graph, query_id, _ = make_results(tmp_path)
+    rank_by_links(tmp_path, graph)
     assert lines(capsys, tmp_path, query_id, "--model", "some")[-3:] == [
         "  its best assignment has the degree 0.25:",
         "     (b) -s-> (x)  0.25  missing",
         "     (a) -r-> (b)  1  observed",
+    ]
+
+
+def test_a_negation_counts_in_the_best_assignment(tmp_path, capsys):
+    graph, query_id, _ = make_results(tmp_path, "2in")
+    rank_by_links(tmp_path, graph)
+    # 1/4 of a link, and 1 - 1/4 of none from b.
+    assert lines(capsys, tmp_path, query_id, "--model", "some")[-3:] == [
+        "  its best assignment has the degree 0.1875:",
+        "     (a) -r-> (c)  0.25  missing",
+        "     what is negated fails for (c)  0.75",
     ]
 
 

@@ -113,6 +113,18 @@ def test_a_changed_seed_of_the_run_is_named_at_the_queries(base, other):
     assert settings == {"seed": (5, 6), "query_sets.toy-test.seed": (5, 6)}
 
 
+def test_files_that_another_run_has_made_anew_differ_all_the_same(other):
+    make_queries(other, 6)
+    remade(other, RUN | {"seed": 6, "name": "again"}, MODELS)
+    runs = [other / "runs" / name for name in ("toy", "again")]
+    (trace,) = compare_results(*runs)["traces"].values()
+    assert trace["first"] == "queries"
+    notes = {one["note"] for one in trace["stages"]["queries"]["different"]}
+    assert notes == {
+        "other bytes; the file is not what a manifest lists: made anew since, or edited"
+    }
+
+
 def test_an_edited_query_is_named_at_the_queries(base, other):
     graph = read_graph(other / "graphs/toy/graph.npz")
     path = other / "queries/toy-test/all.parquet"

@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
 from clqa.errors import InputError
+from clqa.files import sha256_of
 from clqa.stages import FORMAT, STAGES, stage_of
 
 _FORMATS = (None, FORMAT)  # of manifests that are read; the first had none
@@ -83,6 +84,9 @@ def _difference(name: str, hashes: list, paths: list[Path], content_differs) -> 
     if all(path.is_file() for path in paths):
         if max(path.stat().st_size for path in paths) > LARGE:
             note = "other bytes; compare the two files by themselves to see what differs"
+            return {"path": name, "what": "changed", "note": note}
+        if [sha256_of(path) for path in paths] != hashes:
+            note = "other bytes; the file is not what a manifest lists: made anew since, or edited"
             return {"path": name, "what": "changed", "note": note}
         found = content_differs(*paths)
         return None if found is None else {"path": name, "what": "changed", **found}

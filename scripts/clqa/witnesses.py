@@ -23,6 +23,9 @@ from clqa.trees import (
     Vector,
 )
 
+# Kinds of witnesses whose degrees are not those of links.
+CONDITIONS = ("refutation", "given", "implied")
+
 
 class Link(NamedTuple):
     """A link that a witness uses, or one whose absence it uses if `negated`."""
@@ -125,6 +128,14 @@ def links_of(witness: Witness) -> Iterator[Link]:
         yield witness.link
     for part in witness.parts:
         yield from links_of(part)
+
+
+def conditions_of(witness: Witness) -> Iterator[Witness]:
+    """The parts of a witness that count for its degree without a link of their own."""
+    if witness.kind in CONDITIONS:
+        yield witness
+    for part in witness.parts:
+        yield from conditions_of(part)
 
 
 def link_status(link: Link, observed: set, full: set) -> str:
