@@ -294,8 +294,11 @@ def page(
     protocols, shared = primary_protocols(sections, origin["fingerprints"])
     published = {part.queries for part in sections if "published" in part.entry}
     sampled, imported = by_origin(inventory["sampling"], published)
+    bases = origin["settings"].get("seeds", {})
     return {
         "run": origin["settings"],
+        # Seeds of one model are no models of their own.
+        "n_models": len({bases.get(name, name) for name in origin["settings"]["models"]}),
         "metric": metric_name(origin["settings"]["metrics"][0]),
         "is_share": is_share(origin["settings"]["metrics"][0]),
         "limit": SUSPECT,
