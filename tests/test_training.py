@@ -278,7 +278,7 @@ def test_the_stage_writes_a_predictor_of_its_graph_and_a_curve(tmp_path):
     curve = json.loads((tmp_path / "p.json").read_text())
     assert [point["epoch"] for point in curve["curve"]] == [2, 4, 6, 8, 10, 12]
     assert predictor.settings == curve["settings"] == SETTINGS
-    assert set(predictor.fitted) == {"softmax", "sigmoid", "affine"}
+    assert set(predictor.fitted) == {"softmax", "softmax-observed", "sigmoid", "affine"}
     h, r, t = 3, 2, 5
     expected = score(
         "complex", predictor.entities[h], predictor.relations[r], predictor.entities[t]

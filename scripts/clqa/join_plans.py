@@ -160,8 +160,10 @@ def unfit(formula: Formula, place: Formula | str | None, why: str, which: int = 
 
 
 def check_atoms(formula: Formula) -> None:
-    """Raise `InputError` unless each atom speaks of a variable and each constant stands once."""
-    used: dict[str, int] = {}
+    """Raise `InputError` unless each atom speaks of a variable and each constant stands once.
+
+    In each alternative of a disjunction a constant may stand once, as in disjunctive normal forms.
+    """
     for atom in all_atoms(formula):
         for symbol in (atom.relation, atom.head, atom.tail):
             if isinstance(symbol, int):
@@ -174,10 +176,23 @@ def check_atoms(formula: Formula) -> None:
             )
         if len(ends) == 2 and ends[0] == ends[1] and not isinstance(atom, Given):
             raise unfit(formula, atom, f"a loop from {ends[0]} to itself")
-        for name in {atom.head, atom.tail} - set(ends):
-            used[name] = used.get(name, 0) + 1
-            if used[name] > 1:
-                raise unfit(formula, name, f"the constant {name} is used twice", which=1)
+    for name, n_uses in _uses(formula).items():
+        if n_uses > 1:
+            raise unfit(formula, name, f"the constant {name} is used twice", which=1)
+
+
+def _uses(formula: Formula) -> dict[str, int]:
+    """How often each constant stands in that alternative in which it does most often."""
+    if isinstance(formula, Not):
+        return _uses(formula.inner)
+    if not isinstance(formula, And | Or):
+        return dict.fromkeys({formula.head, formula.tail} - {*_variables(formula)}, 1)
+    found: dict[str, int] = {}
+    for part in map(_uses, formula.parts):
+        for name, n_uses in part.items():
+            before = found.get(name, 0)
+            found[name] = max(before, n_uses) if isinstance(formula, Or) else before + n_uses
+    return found
 
 
 def _check_conjunction(formula: Formula, conjunction, free: tuple[str, ...]) -> None:
