@@ -18,7 +18,7 @@ from clqa.shape_groups import HEADLINE, arity, members_of_groups
 from clqa.tables import Contents, read_table
 
 # A curve has its points at these ranks, as far as there are candidates.
-_STEPS = (1, 2, 3, 5, 7)
+_STEPS = range(1, 10)
 RANKS = Contents(
     rule="rank_answers",
     columns={
@@ -71,7 +71,7 @@ def read_primary(path: str | os.PathLike, run: Mapping, model: str, queries: str
 
 
 def curve_ranks(most: int) -> list[int]:
-    """The ranks at which a curve is known: 1, 2, 3, 5, 7, 10, 20, ... up to the most."""
+    """The ranks at which a curve is known: 1 to 10, 20, 30, ... up to the most."""
     ranks, scale = [], 1
     while scale <= most:
         ranks += [step * scale for step in _STEPS if step * scale <= most]
