@@ -21,11 +21,12 @@ from clqa.pages import stratum_label
 from clqa.reports import Row, negation_reading
 from clqa.roundings import points, rounded
 from clqa.scopes import Scope, key_of
+from clqa.strata import TITLES
 from clqa.typesetting import latex, markdown
 from clqa.wide_tables import by_stratum, effects, headline, suspects, tie_rates
 from diff_results import diff_results
 from report_pages import without_library
-from synthetic_runs import FORMULAS, configuration, write_run
+from synthetic_runs import FORMULAS, TEMPLATE, configuration, write_run
 
 
 @pytest.fixture(scope="module")
@@ -757,3 +758,8 @@ def test_a_table_takes_no_nan_and_no_text_that_breaks_it(tmp_path, cell):
 def test_three_queries_of_which_one_has_no_hard_answers():
     average = shape_average([1.0, 0.5, None], [1, 1, 0])
     assert (average.value, average.n_queries, average.n_skipped) == (0.75, 2, 1)
+
+
+@pytest.mark.parametrize("key", TITLES)
+def test_the_page_says_what_each_kind_of_stratum_is(key):
+    assert f'\n  "{key}": "The same over ' in TEMPLATE.read_text()

@@ -147,7 +147,12 @@ class Section(NamedTuple):
 def stratum_label(name: str) -> str:
     """A stratum in words, such as `2 missing links` or `10-19 true answers`."""
     key, _, value = name.partition("=")
-    words = {"links": "missing link", "size": "true answer", "degree": "edge"}
+    words = {
+        "links": "missing link",
+        "size": "true answer",
+        "degree": "edge",
+        "defined": "defined variable",
+    }
     return f"{value} {words[key]}{'' if value == '1' else 's'}" if key in words else value
 
 
