@@ -35,6 +35,7 @@ from clqa.plans import plan
 from clqa.released_graphs import released_graphs
 
 MODES = ("complete", "efok-released", "efo-1")
+_MOST = 1000
 NEEDED = ("free", "constants", "edges", "nodes", "distance")
 WORDS = {
     "free": "free variables",
@@ -147,6 +148,14 @@ def published_lines(path: Path) -> Iterator[str]:
         print(f"left out {name}: {reason}", file=sys.stderr)
 
 
+def _limit(text: str) -> int:
+    """A whole number that enumeration can count to."""
+    number = int(text)
+    if abs(number) > _MOST:
+        raise argparse.ArgumentTypeError(f"{abridged(text)} is more than {_MOST}")
+    return number
+
+
 def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description="Print the shapes of a list of query types.")
     source = parser.add_mutually_exclusive_group(required=True)
@@ -154,7 +163,7 @@ def main(arguments: list[str] | None = None) -> int:
     source.add_argument("--enumerate", choices=MODES, help="which shapes to enumerate")
     for name, most in PUBLISHED._asdict().items():
         about = f"of complete: at most so many {WORDS[name]} ({most})"
-        parser.add_argument(f"--{name}", type=int, metavar="N", help=about)
+        parser.add_argument(f"--{name}", type=_limit, metavar="N", help=about)
     options = parser.parse_args(arguments)
     given = {name: getattr(options, name) for name in Limits._fields}
     given = {name: value for name, value in given.items() if value is not None}

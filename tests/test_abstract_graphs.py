@@ -179,7 +179,12 @@ def test_enumerated_shapes_keep_their_limits():
 
 @pytest.mark.parametrize(
     "arguments",
-    [[], ["--enumerate", "efo-1", "--free", "1"], ["--enumerate", "complete", "--free", "-1"]],
+    [
+        [],
+        ["--enumerate", "efo-1", "--free", "1"],
+        ["--enumerate", "complete", "--free", "-1"],
+        ["--enumerate", "complete", "--free", "9" * 20],
+    ],
 )
 def test_limits_that_make_no_sense_are_refused(arguments):
     with pytest.raises(SystemExit):

@@ -294,3 +294,23 @@ def test_half_implications_and_endless_ones_are_refused(text):
 def test_an_implication_across_a_variable_is_no_tree_of_sets(text):
     with pytest.raises(InputError, match="cannot be planned"):
         plan(parse(text))
+
+
+@pytest.mark.parametrize(
+    ("text", "marked"),
+    [
+        ("9" * 5000 + "(s1,f)", "formula '^9999"),
+        ("r1(s1,e" + "9" * 5000 + ")", "formula 'r1(s1,^e999"),
+        ("r1(s1,\n(f)", "formula 'r1(s1,\ufffd^(f)', column 8"),
+        ("r1(s1,\x00f)", "formula 'r1(s1,^\ufffdf)', column 7"),
+        ("r\u0661(s1,f)", "formula '^r\u0661(s1,f)', column 1"),
+        ("x" * 100_000, "formula '^xxx"),
+    ],
+)
+def test_what_cannot_be_a_symbol_is_told_in_one_short_line(text, marked):
+    with pytest.raises(InputError) as caught:
+        parse(text)
+    message = str(caught.value)
+    assert message.startswith(marked)
+    assert message.isprintable()
+    assert len(message) < 300

@@ -17,7 +17,7 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from clqa.errors import InputError
+from clqa.errors import InputError, abridged
 
 Term = str | int
 
@@ -58,10 +58,11 @@ Formula = Atom | Not | And | Or
 
 _TOKEN = re.compile(r"\s*(?:([A-Za-z]\w*|\d+)|(&&?|∧)|(\|\|?|∨)|([!~¬])|(->|=>|→)|([(),]))")
 _SIGNS = {2: "&", 3: "|", 4: "!", 5: "->"}
-_TERM = re.compile(r"(s\d+|e\d*|f\d*|\d+)")
-_RELATION = re.compile(r"(r\d+|\d+)")
+# Numbers of symbols, and ids, have ten digits at most, those of ASCII.
+_TERM = re.compile(r"(s[0-9]{1,10}|e[0-9]{0,10}|f[0-9]{0,10}|[0-9]{1,10})")
+_RELATION = re.compile(r"(r[0-9]{1,10}|[0-9]{1,10})")
 _VECTOR = re.compile(r"d[1-9]")
-_VARIABLE = re.compile(r"(e\d*|f\d*)")
+_VARIABLE = re.compile(r"(e[0-9]{0,10}|f[0-9]{0,10})")
 _DEEPEST = 50
 _WINDOW = 40
 
@@ -133,12 +134,16 @@ def _check_given(text: str, tokens: list[tuple[str, int]], formula: Formula) -> 
 
 def _expected(what: str, text: str, tokens: list[tuple[str, int]]) -> InputError:
     token, place = tokens[0]
-    found = f"found '{token}'" if token else "the text ends"
+    found = f"found {abridged(token)}" if token else "the text ends"
     return InputError(f"{pointed(text, place)}: expected {what}, but {found}")
 
 
 def pointed(text: str, place: int) -> str:
-    """A formula for a message: with a caret before the place, what is far from it left out."""
+    """A formula for a message: with a caret before the place, what is far from it left out.
+
+    What cannot be seen, such as the end of a line, is shown as a replacement character.
+    """
+    text = "".join(sign if sign.isprintable() else "\ufffd" for sign in text)
     start, end = max(0, place - _WINDOW), place + _WINDOW
     before = f"…{text[start:place]}" if start else text[:place]
     after = f"{text[place:end]}…" if end < len(text) else text[place:]

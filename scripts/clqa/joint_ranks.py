@@ -13,7 +13,8 @@ order, starts at 1, and no two answers share a place.
 
 A perfect model need not have ranks of 1 here: of the tuples of entities that are in some answers
 those that are no answers compete. The answers {(a, b), (c, d)} have ranks 1 and 4 at best, since
-(a, d) and (c, b) come before (c, d); {(a, b), (a, c)} have ranks 1 and 1, and {(a, b), (c, b)}
+(a, d), (c, b) and (a, x), with x third, are listed before (c, d) (1 and 3 if there is no third
+entity, by the exact place); {(a, b), (a, c)} have ranks 1 and 1, and {(a, b), (c, b)}
 ranks 1 and 2, as (a, ·) is listed before (c, b). Where there is one answer its best rank is 1.
 """
 
