@@ -96,6 +96,8 @@ def _types(path: Path) -> Iterator[tuple[str, str, bool]]:
                 yield name, row[columns[0]], columns[0] == "original"
         except (InputError, csv.Error) as error:
             raise InputError(f"{path}:{max(rows.reader.line_num, 1)}: {error}") from None
+        except UnicodeDecodeError as error:
+            raise InputError(f"{path}: expected text in UTF-8: {error}") from None
 
 
 def _in_order(formula: Formula) -> Formula:
@@ -172,13 +174,16 @@ def main(arguments: list[str] | None = None) -> int:
     if any(value < (name in NEEDED) for name, value in given.items()):
         parser.error(f"limits are whole numbers from 0 on, of {', '.join(NEEDED)} from 1 on")
     try:
-        limits = PUBLISHED._replace(**given)
-        asked = options.enumerate
-        lines = [*(enumerated_lines(asked, limits) if asked else published_lines(options.path))]
-    except (InputError, OSError, UnicodeDecodeError) as error:
+        lines = (
+            enumerated_lines(options.enumerate, PUBLISHED._replace(**given))
+            if options.enumerate
+            else [*published_lines(options.path)]
+        )
+        for line in lines:
+            print(line, flush=True)
+    except (InputError, OSError) as error:
         print(f"error: {error}", file=sys.stderr)
         return 1
-    print("\n".join(lines))
     return 0
 
 

@@ -1,5 +1,6 @@
 """The text syntax, canonical forms, symmetries and groups of formulas."""
 
+import itertools
 from pathlib import Path
 
 import pytest
@@ -236,6 +237,33 @@ def test_positive_atoms_bound_the_missing_links(shape, links):
 def test_a_formula_that_is_no_tree_of_sets_is_refused(text):
     with pytest.raises(InputError, match=r"."):
         tree_plan(parse(text))
+
+
+def chain_of_unions(length: int) -> str:
+    """Each link is either of two relations, so that 2^length paths make an answer."""
+    nodes = ["f", *(f"e{number}" for number in range(1, length))]
+    last = f"(r1(s1,{nodes[-1]})|r2(s2,{nodes[-1]}))"
+    links = (
+        f"(r{2 * place + 1}({head},{tail})|r{2 * place + 2}({head},{tail}))"
+        for place, (head, tail) in enumerate(itertools.pairwise(nodes), start=1)
+    )
+    return "&".join([*links, last])
+
+
+@pytest.mark.parametrize("length", [2, 4, 6])
+def test_short_chains_of_unions_are_trees_of_sets(length):
+    assert tree_plan(parse(chain_of_unions(length))).most_links == length
+
+
+@pytest.mark.parametrize("length", [8, 14, 40])
+def test_chains_with_too_many_alternatives_are_refused_at_once(length):
+    with pytest.raises(InputError, match="has more than 64 alternatives"):
+        plan(parse(chain_of_unions(length)))
+
+
+def test_conjunctions_of_thousands_of_atoms_are_planned():
+    text = "&".join(f"r{number}(s{number},f)" for number in range(1, 2001))
+    assert tree_plan(parse(text)).most_links == 2000
 
 
 # Implications.

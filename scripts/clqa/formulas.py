@@ -346,18 +346,28 @@ def negation_normal(formula: Formula, free: frozenset[str] | None = None) -> For
             if bound_at(inner, free):
                 return Not(negation_normal(inner, free))
             opposite = Or if isinstance(inner, And) else And
-            pushed = (negation_normal(Not(p), free_in(p, inner, free)) for p in parts)
-            return joined(opposite, pushed)
+            inside = zip(parts, free_in_parts(inner, free), strict=True)
+            return joined(opposite, (negation_normal(Not(part), own) for part, own in inside))
         case And(parts) | Or(parts):
-            pushed = (negation_normal(p, free_in(p, formula, free)) for p in parts)
-            return joined(And if isinstance(formula, And) else Or, pushed)
+            inside = zip(parts, free_in_parts(formula, free), strict=True)
+            kind = And if isinstance(formula, And) else Or
+            return joined(kind, (negation_normal(part, own) for part, own in inside))
         case _:
             return formula
 
 
 def free_in(part: Formula, whole: Formula, free: frozenset[str]) -> frozenset[str]:
     """Variables of `part` that `free` holds or that also occur elsewhere in `whole`."""
-    own, all_ = variables(part), variables(whole)
+    return _free_of(variables(part), variables(whole), free)
+
+
+def free_in_parts(whole: And | Or, free: frozenset[str]) -> list[frozenset[str]]:
+    """`free_in` of each part of a conjunction or disjunction."""
+    counts = variables(whole)
+    return [_free_of(variables(part), counts, free) for part in whole.parts]
+
+
+def _free_of(own: Counter, all_: Counter, free: frozenset[str]) -> frozenset[str]:
     return frozenset(name for name in own if name in free or own[name] < all_[name])
 
 

@@ -7,7 +7,9 @@ variables, is no tree of sets and is planned as joins (`clqa.join_plans`).
 """
 
 import functools
+import itertools
 from collections import Counter
+from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
@@ -22,7 +24,7 @@ from clqa.formulas import (
     Not,
     Or,
     atoms,
-    free_in,
+    free_in_parts,
     joined,
     negation_normal,
     symbols,
@@ -79,9 +81,13 @@ class Plan(NamedTuple):
     given: tuple[int, ...] = ()
 
 
+_MOST_OPENED = 256  # alternatives of disjunctions that are opened, in all
+
+
 class _Columns(NamedTuple):
     constants: dict[str, int]
     relations: dict[str, int]
+    opened: Iterator[int]  # counts the alternatives that were opened
 
 
 @functools.lru_cache(maxsize=4096)
@@ -132,6 +138,7 @@ def _columns(formula: Formula) -> _Columns:
     return _Columns(
         {name: place for place, name in enumerate(symbols(formula, "s"))},
         {name: place for place, name in enumerate(symbols(formula, "r"))},
+        itertools.count(1),
     )
 
 
@@ -177,7 +184,7 @@ def _solve_conjunction(
     outer: frozenset[str] = frozenset(),
 ) -> Node:
     whole = And(parts)
-    inside = {part: free_in(part, whole, outer | {target}) for part in parts}
+    inside = dict(zip(parts, free_in_parts(whole, outer | {target}), strict=True))
     for part in parts:
         if isinstance(part, Atom):
             inside[part] = frozenset(variables(part))
@@ -241,7 +248,8 @@ def _solve_group(group, inside, target, columns, outer) -> Node:
     rest = tuple(part for part in group if part is not link)
     atom = link.inner if isinstance(link, Not) else link
     if not isinstance(atom, Atom):
-        return _solve(_distributed(link, rest, frozenset(inside[link])), target, columns, outer)
+        whole = _distributed(link, rest, frozenset(inside[link]), columns.opened)
+        return _solve(whole, target, columns, outer)
     nearest = atom.tail if atom.head == target else atom.head
     if nearest == target:
         raise _unfit(link, "is a loop from a variable to itself")
@@ -249,7 +257,9 @@ def _solve_group(group, inside, target, columns, outer) -> Node:
     return _project(inner, atom, target, columns, negated=isinstance(link, Not))
 
 
-def _distributed(link: Formula, rest: tuple[Formula, ...], free: frozenset[str]) -> Formula:
+def _distributed(
+    link: Formula, rest: tuple[Formula, ...], free: frozenset[str], opened: Iterator[int]
+) -> Formula:
     """`link & rest` with the link opened, where it speaks of several variables at once."""
     if isinstance(link, Not):
         opened = negation_normal(link, free)
@@ -259,6 +269,8 @@ def _distributed(link: Formula, rest: tuple[Formula, ...], free: frozenset[str])
     if isinstance(link, Implies):
         raise _unfit(link, "implies something of several variables")
     if isinstance(link, Or):
+        if any(next(opened) > _MOST_OPENED for _ in link.parts):
+            raise _unfit(link, f"has more than {_MOST_OPENED} alternatives")
         return Or(tuple(joined(And, [part, *rest]) for part in link.parts))
     return joined(And, [link, *rest])
 
