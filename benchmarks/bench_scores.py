@@ -44,7 +44,7 @@ CASES = [
     (3, 10, 2500, None, 0.25),
     (90, 80, 2500, None, None),
 ]
-_CHUNK, _BATCH = 16, 1000
+_CHUNK, _BATCH = 16, 5000
 
 
 def made_up_answers(n_hard, n_easy, n_queries):

@@ -26,6 +26,11 @@ LINKED = {"predictor": "complex", "calibration": {"kind": "sigmoid"}}
             "unknown key 'links'; known are inference_graph, predict",
         ),
         ("random", {"seed": 0, "hybrid": True}, "unknown key 'hybrid'; known are seed"),
+        (
+            "cqd_beam",
+            {**LINKED, "algebra": "lukasiewicz"},
+            "settings.algebra: expected one of product, goedel, found 'lukasiewicz'",
+        ),
     ],
 )
 def test_settings_that_do_not_fit_are_named(method, settings, words):

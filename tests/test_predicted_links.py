@@ -213,9 +213,3 @@ def test_a_predictor_of_another_graph_is_refused(tmp_path):
     assert open_links(tmp_path / "p.npz", graph, {"kind": "sigmoid"}).n_entities == N_ENTITIES
     with pytest.raises(InputError, match="predictor of another graph"):
         open_links(tmp_path / "p.npz", other, {"kind": "sigmoid"})
-
-
-def test_cqd_beam_has_two_t_norms():
-    module = importlib.import_module("models.cqd_beam")
-    with pytest.raises(InputError, match="cqd_beam has product and goedel, not 'viterbi'"):
-        module.scores(None, None, links=None, algebra="viterbi")

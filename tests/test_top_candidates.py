@@ -77,3 +77,22 @@ def test_many_scores_are_cut_alike_wherever_they_lie(top):
     tops = tops_of(scores, answers, 30)
     for query, row in enumerate(scores):
         assert tops.ids.row(query).tolist() == best(row, answers[query], 30)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_counts_of_more_entities_than_a_table_of_pairs_holds(dtype):
+    n = 140_003
+    drawn = np.random.default_rng(0).random(n)
+    rows = np.array([drawn, np.full(n, 0.37), np.where(drawn < 0.5, 0, 1)], dtype)
+    answers = [{0, 5, n - 1}, set(), {7}]
+    tops = tops_of(rows, answers, 10)
+    for row, excluded, reaching in zip(rows, answers, tops.reaching, strict=True):
+        ordered = np.sort(np.delete(row, list(excluded)))
+        below = np.searchsorted(ordered, THRESHOLDS.astype(dtype), "left")
+        assert reaching.tolist() == (len(ordered) - below).tolist()
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_minus_zero_is_a_degree(dtype):
+    tops = tops_of(np.array([[-0.0, 1, 0.5, 0]], dtype), [set()], 4)
+    assert tops.reaching[0, [0, 1, 50, 51, 100]].tolist() == [4, 2, 2, 1, 1]

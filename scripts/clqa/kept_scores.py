@@ -15,7 +15,7 @@ from clqa.query_sets import AnswerTable
 from clqa.ragged import Ragged
 from clqa.ragged_sets import is_shared, selected, union
 from clqa.sorted_scores import descending
-from clqa.top_candidates import THRESHOLDS, locate
+from clqa.top_candidates import THRESHOLDS, bits_of, locate
 from clqa.top_tables import QueryTops
 from clqa.tops import ScoredAnswers, Tops
 from clqa.truths import true_answers, truth_choice
@@ -97,14 +97,14 @@ def kept_scores(answers: AnswerTable, tops: Mapping[str, QueryTops]) -> KeptScor
         best=_joined_rows([part.best for part in kept]),
         scores=_joined([part.scores for part in kept], np.float32),
         candidates=_joined([part.candidates for part in kept], np.int64),
-        reaching=np.concatenate(
-            [np.empty((0, len(THRESHOLDS)), np.int32)] + [part.reaching for part in kept]
+        reaching=_joined([part.reaching.ravel() for part in kept], np.int32).reshape(
+            -1, len(THRESHOLDS)
         ),
     )
 
 
 def _joined(parts: Sequence[np.ndarray], dtype) -> np.ndarray:
-    return np.concatenate([np.empty(0, dtype), *parts])
+    return parts[0] if len(parts) == 1 else np.concatenate([np.empty(0, dtype), *parts])
 
 
 def _joined_rows(parts: Sequence[Ragged]) -> Ragged:
@@ -137,10 +137,10 @@ def _ranking(
     lists = np.empty(size, np.int32), np.empty(size, scores.dtype), np.empty(size, bool)
     _merge(*kept.best, kept.scores, *rivals, scores, is_true, is_cut, offsets, *lists)
     entities, listed, is_true = (values[: offsets[-1]] for values in lists)
-    floor = np.full(n_queries, -np.inf, scores.dtype)
     # A list without any candidate says nothing of what is not listed.
-    floor[is_cut] = np.append(kept.scores, np.inf)[kept.best.offsets[1:][is_cut] - 1]
-    floor[is_cut & (kept.best.lengths() == 0)] = np.inf
+    floor = np.where(is_cut, np.inf, -np.inf).astype(scores.dtype)
+    has_last = is_cut & (kept.best.lengths() > 0)
+    floor[has_last] = kept.scores[kept.best.offsets[1:][has_last] - 1]
     tops = Tops(
         offsets=offsets,
         entities=entities,
@@ -201,7 +201,7 @@ def _merge(
 def reached(rows: Ragged | ScoredAnswers, degrees: np.ndarray) -> np.ndarray:
     """How many degrees of each row are at least each of `THRESHOLDS`, (n_rows, 101) int64."""
     places = np.empty(len(degrees), np.uint8)
-    locate(degrees, places)
+    locate(degrees, bits_of(degrees), places)
     counts = np.zeros((len(rows.offsets) - 1, len(THRESHOLDS)), np.int64)
     _count_from_above(rows.offsets, places, counts)
     return counts

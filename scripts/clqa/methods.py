@@ -86,7 +86,15 @@ def _kinds(arguments: ast.arguments) -> dict[str, str]:
 
 
 def _check_kind(key: str, value: object, kind: str | None) -> None:
-    """Refuse a value that is not of the type `int`, `float`, `str` or `bool` that is asked for."""
+    """Refuse a value that is not of the type `int`, `float`, `str` or `bool` that is asked for.
+
+    Nor may it be another than those of a `Literal[...]`.
+    """
+    if kind is not None and kind.startswith("Literal["):
+        possible = ast.literal_eval(f"[{kind.removeprefix('Literal[')}")
+        if value not in possible:
+            names = ", ".join(map(str, possible))
+            raise InputError(f"settings.{key}: expected one of {names}, found {value!r:.80}")
     types = {"int": int, "float": (int, float), "str": str, "bool": bool}.get(kind, object)
     is_odd_bool = isinstance(value, bool) and kind in ("int", "float")
     if is_odd_bool or not isinstance(value, types):

@@ -4,17 +4,21 @@ import numpy as np
 
 from clqa.kernels import kernel
 from clqa.row_counts import counts_of_cuts, cuts_of_targets, places_of_targets
-from clqa.top_candidates import fill_row, locate
+from clqa.top_candidates import N_PAIRS, fill_row, locate
 
 
 @kernel
-def rank_rows(scores, whole, rows, start, targets, excluded, groups, margin, counts, tops, wanted):
+def rank_rows(
+    scores, bits, whole, rows, start, targets, excluded, groups, margin, counts, tops, wanted
+):
     """Fill what is known of the queries from `start`, one per row; return one with a NaN, or -1.
 
     Parameters
     ----------
     scores : (n_rows, n_columns) float
         Of the candidates.
+    bits : (n_rows, n_columns) unsigned
+        See `clqa.top_candidates.bits_of`.
     whole : (n_rows, n_entities) float
         Of all entities.
     rows : (n,) int
@@ -37,18 +41,21 @@ def rank_rows(scores, whole, rows, start, targets, excluded, groups, margin, cou
     # Room for whole words of 8.
     places = np.zeros((scores.shape[1] + 7) // 8 * 8, np.uint8)
     kept = np.empty(scores.shape[1], np.int32)
+    pairs = np.empty(N_PAIRS, np.uint16)
     for query in range(start, start + rows.size):
-        row = scores[rows[query - start]]
-        are_degrees = is_kept and locate(row, places) == 0
+        at = rows[query - start]
+        row = scores[at]
+        are_degrees = is_kept and locate(row, bits[at], places) == 0
         if not are_degrees and _has_nan(row):
             return query
         _count_row(row, query, targets, excluded, groups, margin, counts)
         if is_kept:
             own = slice(offsets[query], offsets[query + 1])
             answers = known[starts[0, query] : starts[0, query + 1]]
-            fill_row(row, answers, are_degrees, places, kept, ids[own], best[own], reaching[query])
+            rooms = ids[own], best[own], reaching[query]
+            fill_row(row, answers, are_degrees, places, kept, pairs, *rooms)
         for place in range(wanted_offsets[query], wanted_offsets[query + 1]):
-            found[place] = whole[rows[query - start], wanted_ids[place]]
+            found[place] = whole[at, wanted_ids[place]]
     return -1
 
 

@@ -18,7 +18,7 @@ from clqa.predictions import release
 from clqa.ragged import Ragged, is_ascending
 from clqa.ragged_sets import selected
 from clqa.ranked_rows import rank_rows
-from clqa.top_candidates import Tops, empty_tops
+from clqa.top_candidates import Tops, bits_of, empty_tops
 from clqa.typed_candidates import Pools, is_member, members_of
 
 CHUNK_BYTES = 2**23
@@ -191,7 +191,8 @@ def _chunks(scores, rows: np.ndarray, columns: np.ndarray | None, dtype, chunk_b
             whole = _rows_of(scores, places, dtype)
             places = np.arange(len(places))
         chunk = whole if columns is None else np.ascontiguousarray(whole[:, columns])
-        yield first, _read_only(chunk), _read_only(whole), places
+        chunk = _read_only(chunk)
+        yield first, chunk, bits_of(chunk), _read_only(whole), places
         release(scores)
 
 

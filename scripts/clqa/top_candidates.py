@@ -4,6 +4,7 @@ With these and the scores of the answers, sets of answers at any threshold, retr
 calibration need no predictions any more.
 """
 
+from fractions import Fraction
 from typing import NamedTuple
 
 import numpy as np
@@ -14,6 +15,14 @@ from clqa.sorted_scores import descending
 
 # Candidates are counted at these scores, if all scores of a row are degrees from 0 to 1.
 THRESHOLDS = np.arange(101) / 100
+# Pairs of places are counted in a table of so many columns, after so many words of 8: no entry of
+# 16 bits overflows.
+_WIDE, _WORDS = 128, 2**13
+N_PAIRS = len(THRESHOLDS) * _WIDE
+# A hundredth in two parts: whole numbers up to 100 times the first are exact in float32, and with
+# those times the second they give each threshold as it is rounded, without a division.
+_HIGH = 83886 / 2**23
+_LOW = float(Fraction(1, 100) - Fraction(83886, 2**23))
 # A row is cut into so many lanes per entity that may be kept, whose maxima are looked at first.
 _LANES_PER_KEPT = 2
 # If more than so many candidates per kept one reach a threshold, lanes tell a better one.
@@ -49,15 +58,15 @@ def empty_tops(answers: Ragged, n_entities: int, depth: int, dtype: np.dtype) ->
 
 
 @kernel
-def fill_row(row, answers, are_degrees, places, kept, ids, best, reaching):
+def fill_row(row, answers, are_degrees, places, kept, pairs, ids, best, reaching):
     """Fill what is kept of a row without NaN; `answers` are ascending.
 
     `places` are those of degrees, with zeros up to a whole word of 8; it is overwritten. `kept`,
-    one per entity, is room to work in.
+    one per entity, and `pairs`, (N_PAIRS,) uint16, are room to work in.
     """
     reaching[:] = -1
     if are_degrees:
-        _fill_reaching(answers, places[: row.size], reaching)
+        _fill_reaching(answers, places, row.size, pairs, reaching)
     depth = ids.size
     if depth:
         place = len(THRESHOLDS) - 1
@@ -144,32 +153,86 @@ def _best_of(row, kept, depth):
 
 
 @kernel
-def _fill_reaching(answers, places, reaching):
-    """Count the candidates with at least each threshold."""
-    # Four histograms in turn, since adding twice in a row to one place would wait for memory.
-    bins = np.zeros(4 * len(THRESHOLDS), np.int32)
-    for k in range(np.uint32(places.size)):
-        bins[np.uint32(4 * places[k]) + (k & np.uint32(3))] += 1
+def _fill_reaching(answers, places, n_entities, pairs, reaching):
+    """Count the candidates with at least each threshold, from whole words of 8 places."""
+    bins = np.zeros(_WIDE, np.int32)
+    words = places.view(np.uint64)
+    for start in range(0, words.size, _WORDS):
+        pairs[:] = 0
+        _count_pairs(words[start : start + _WORDS], pairs)
+        sums = np.zeros(_WIDE, np.uint16)
+        for high in range(len(THRESHOLDS)):
+            total = np.uint16(0)
+            for low in range(_WIDE):
+                total = np.uint16(total + pairs[np.uint32(_WIDE * high + low)])
+            bins[high] += total
+            for low in range(_WIDE):
+                sums[low] = np.uint16(sums[low] + pairs[np.uint32(_WIDE * high + low)])
+        for low in range(_WIDE):
+            bins[low] += sums[low]
+    bins[0] -= np.int32(places.size - n_entities)
     for k in range(answers.size):
-        bins[4 * places[answers[k]]] -= 1
+        bins[places[answers[k]]] -= 1
     total = np.int32(0)
     for place in range(len(THRESHOLDS) - 1, -1, -1):
-        total += bins[4 * place] + bins[4 * place + 1]
-        total += bins[4 * place + 2] + bins[4 * place + 3]
+        total += bins[place]
         reaching[place] = total
 
 
 @kernel
-def locate(block, places):
+def _count_pairs(words, pairs):
+    """Add how often each two places stand beside each other in words of 8.
+
+    Additions to memory, one at a time, are what limits counting: there are half as many as places,
+    and none for a word that is like the one before.
+    """
+    last, run = np.uint64(0), np.uint16(0)
+    for place in range(np.uint32(words.size)):
+        if words[place] != last:
+            _add_pairs(last, run, pairs)
+            last, run = words[place], np.uint16(0)
+        run += np.uint16(1)
+    _add_pairs(last, run, pairs)
+
+
+@kernel
+def _add_pairs(word, run, pairs):
+    """Places have 7 bits, so that those of a pair are put together as 14."""
+    low = word & np.uint64(0x007F007F007F007F)
+    both = low | ((word >> np.uint64(1)) & np.uint64(0x3F803F803F803F80))
+    for pair in range(np.uint64(4)):
+        pairs[(both >> (np.uint64(16) * pair)) & np.uint64(0x3FFF)] += run
+
+
+def bits_of(scores: np.ndarray) -> np.ndarray:
+    """The bits of floating-point numbers as whole numbers, for `locate`."""
+    return scores.view(f"u{scores.dtype.itemsize}")
+
+
+@kernel
+def locate(block, bits, places):
     """Write the place in `THRESHOLDS` of the highest one that each degree reaches.
 
-    Returns the number of scores that are no degrees from 0 to 1; their places mean nothing.
+    Returns the number of scores that are no degrees from 0 to 1; places mean nothing if there are
+    some.
     """
     scale, nudge = block.dtype.type(100), block.dtype.type(1e-4)
-    n_outside = np.int32(0)
+    high, low = block.dtype.type(_HIGH), block.dtype.type(_LOW)
+    most = bits.dtype.type(0)
     for k in range(np.uint32(block.size)):
-        n_outside = np.int32(n_outside + (not ((block[k] >= 0) & (block[k] <= 1))))
-        # Never too low, and too high by one at most; the quotient is the threshold as rounded.
+        most = max(most, bits[k])
+        # Never too low, and too high by one at most.
         place = np.int32(block[k] * scale + nudge)
-        places[k] = place - (block[k] < block.dtype.type(place) / scale)
-    return n_outside
+        number = block.dtype.type(place)
+        places[k] = place - (block[k] < number * high + number * low)
+    # Bits of degrees are in the order of the degrees, but for those of -0.
+    one = bits.dtype.type(0x3F800000 if bits.itemsize == 4 else 0x3FF0000000000000)
+    return 0 if most <= one else _outside(block)
+
+
+@kernel
+def _outside(block):
+    n = 0
+    for k in range(block.size):
+        n += not (block[k] >= 0 and block[k] <= 1)
+    return n
