@@ -1,7 +1,8 @@
 """Faults within a write: what Python loads first in jobs that are to be hit by one.
 
 A job is hit if `CLQA_FAULT` in its environment has a fault as JSON, with the `rule` of the job and
-a `marker`: a file that is made when it strikes, after which no other job is hit.
+a `marker`: a file that is made when it strikes, with the id of the process. No other job is hit as
+long as it is there.
 """
 
 import json
@@ -28,7 +29,7 @@ class Plug:
         When: before there is a temporary file, after `size` bytes of it, when all of it is written
         but not synced, or once it has its name.
     action : str
-        `kill` ends the process, `full` lets the disk be full, `hold` waits to be killed.
+        `kill` ends the process, `full` lets the disk be full, `hold` waits for the marker to go.
     """
 
     def __init__(self, write: int, moment: str, action: str, size: int = 0, marker: str = ""):
@@ -60,9 +61,12 @@ class Plug:
             path = str(Path(f"/proc/self/fd/{descriptor}").readlink())
             is_half = self.moment == "half" and self.action == "hold"
             if self.path and self.is_in(path) and (self.moment == "written" or is_half):
-                if is_half and Path(path).is_file():
-                    os.truncate(path, Path(path).stat().st_size // 2)
+                content = Path(path).read_bytes() if is_half else b""
+                if is_half:
+                    os.truncate(path, len(content) // 2)
                 self.strike()
+                if is_half:
+                    Path(path).write_bytes(content)
             return sync(descriptor)
 
         return syncing
@@ -88,22 +92,30 @@ class Plug:
 
     def strike(self) -> None:
         if self.marker:
+            mark = Path(f"{self.marker}.{os.getpid()}")
+            mark.write_text(str(os.getpid()))
             try:
-                os.close(os.open(self.marker, os.O_CREAT | os.O_EXCL))
+                os.link(mark, self.marker)
             except FileExistsError:
                 return
+            finally:
+                mark.unlink()
         if self.action == "full":
             raise OSError(28, "No space left on device")
         if self.action == "kill":
             os.kill(os.getpid(), signal.SIGKILL)
-        while True:
-            time.sleep(60)
+        while Path(self.marker).exists():
+            time.sleep(0.02)
 
 
 def _of_this_job() -> None:
     asked = json.loads(os.environ.get("CLQA_FAULT", "{}"))
     rule = asked.pop("rule", None)
-    if rule and any(part.endswith(f".{rule}.py") for part in sys.orig_argv):
+    if (
+        rule
+        and not Path(asked["marker"]).exists()
+        and any(part.endswith(f".{rule}.py") for part in sys.orig_argv)
+    ):
         Plug(**asked).install()
 
 
