@@ -3,6 +3,7 @@
 import itertools
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -140,3 +141,49 @@ def test_a_run_that_is_killed_again_and_again_ends_with_the_same_bytes(two, tmp_
     status, output = fourth.ended()
     assert status == 0, output[-2000:]
     check_end(folder, whole)
+
+
+@pytest.fixture
+def small_disk(tmp_path):
+    """A folder whose results are on a disk of their own, of 8 MB."""
+    results = tmp_path / "small" / "results"
+    results.mkdir(parents=True)
+    mounted = mount("-t", "tmpfs", "-o", "size=8m", "tmpfs", str(results))
+    if mounted.returncode:
+        pytest.skip(f"no disk can be mounted here: {mounted.stderr.strip()}")
+    yield results.parent
+    subprocess.run(["umount", str(results)], check=True)
+
+
+def mount(*arguments: str) -> subprocess.CompletedProcess:
+    return subprocess.run(["mount", *arguments], capture_output=True, text=True, check=False)
+
+
+def fill(path: Path, free: int) -> None:
+    """Write a file that leaves so many bytes of its disk free."""
+    disk = os.statvfs(path.parent)
+    path.write_bytes(bytes(disk.f_bavail * disk.f_frsize - free))
+
+
+def test_a_run_on_a_full_and_on_a_read_only_disk_goes_on_where_it_was(two, small_disk):
+    whole = two[0]
+    for name in ("results", ".snakemake"):
+        shutil.copytree(whole / name, small_disk / name, dirs_exist_ok=True)
+    for name in ("ranks", "tops", "scores", "intervals", "comparisons", "sets", "runs"):
+        shutil.rmtree(small_disk / "results" / name)
+    filler = small_disk / "results/filler"
+    fill(filler, free=16 * 1024)
+    status, output = run(small_disk)
+    assert status == 1
+    assert "no space left on device; make room and run again" in output
+    filler.unlink()
+    assert differing(small_disk, whole) == []
+    assert mount("-o", "remount,ro", str(small_disk / "results")).returncode == 0
+    status, output = run(small_disk)
+    assert status == 1
+    assert "Read-only file system" in output
+    assert mount("-o", "remount,rw", str(small_disk / "results")).returncode == 0
+    assert differing(small_disk, whole) == []
+    status, output = run(small_disk)
+    assert status == 0, output[-2000:]
+    check_end(small_disk, whole)
