@@ -3,7 +3,7 @@
 
 SHELL := /bin/sh
 .DEFAULT_GOAL := help
-.PHONY: help results report test lint format docs environment slurm lock clean
+.PHONY: help results report test faults lint format docs environment slurm lock clean
 
 VENV := .venv
 ifneq ($(words $(CURDIR)),1)  # Snakemake cannot start a Python whose path has a space
@@ -31,6 +31,9 @@ report: $(STAMP) ## Write report.html, Snakemake's own page about the run's jobs
 
 test: $(STAMP) ## Run the test suite (ARGS=... goes to pytest)
 	@$(PYTHON) -m pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder $(ARGS)
+
+faults: $(STAMP) ## Run the whole fault campaign and write docs/faults.md
+	@PYTHONPATH=scripts:tests $(PYTHON) tests/fault_table.py
 
 lint: $(STAMP) ## Check formatting and style
 	@$(PYTHON) -m ruff format --check .

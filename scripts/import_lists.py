@@ -4,7 +4,7 @@ from clqa.cut_lists import refuse_tuples, write_lists
 from clqa.errors import placed
 from clqa.logs import log_to
 from clqa.outside_lists import read_lists, taken_lists
-from clqa.outside_shards import matched, open_shard, sidecar_of
+from clqa.outside_shards import matched, open_shard, refuse_absent, sidecar_of
 
 
 def import_lists(
@@ -38,6 +38,7 @@ def import_lists(
 
 if __name__ == "__main__":
     log_to(snakemake.log[0])
+    refuse_absent(snakemake.params.absent)
     import_lists(
         path_to_queries=snakemake.input.queries,
         path_to_graph_entities=snakemake.input.graph_entities,

@@ -5,7 +5,7 @@ from clqa.errors import placed
 from clqa.logs import log_to
 from clqa.outside_lists import filled_blocks, read_lists, taken_lists
 from clqa.outside_scores import blocks, read_matrices
-from clqa.outside_shards import matched, open_shard, sidecar_of
+from clqa.outside_shards import matched, open_shard, refuse_absent, sidecar_of
 from clqa.predictions import write_predictions
 
 
@@ -59,6 +59,7 @@ def import_predictions(
 
 if __name__ == "__main__":
     log_to(snakemake.log[0])
+    refuse_absent(snakemake.params.absent)
     import_predictions(
         path_to_queries=snakemake.input.queries,
         path_to_graph_entities=snakemake.input.graph_entities,

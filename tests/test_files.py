@@ -1,5 +1,8 @@
 """Files and folders that appear whole or not at all, killed and concurrent writers included."""
 
+import errno
+import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -7,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from clqa.errors import InputError
 from clqa.files import read_json, replacing, replacing_folder, write_json
 
 SCRIPTS = Path(__file__).resolve().parents[1] / "scripts"
@@ -100,6 +104,89 @@ def test_a_folder_is_replaced_as_a_whole(tmp_path):
         with replacing_folder(target) as temporary:
             (temporary / name).touch()
     assert names(target) == ["new.txt"]
+
+
+def test_a_watcher_of_the_final_name_sees_whole_files_alone(tmp_path):
+    target = tmp_path / "table.parquet"
+    command = """
+import sys
+sys.path.insert(0, sys.argv[1])
+from clqa.files import replacing
+for n in range(400):
+    with replacing(sys.argv[2]) as temporary, temporary.open("w") as stream:
+        for _ in range(50):
+            print(n, file=stream, flush=True)
+"""
+    writer = subprocess.Popen([sys.executable, "-c", command, str(SCRIPTS), str(target)])
+    seen = set()
+    while writer.poll() is None:
+        if target.exists():
+            lines = target.read_text().splitlines()
+            assert lines == lines[:1] * 50
+            seen.update(lines)
+    assert writer.returncode == 0
+    assert len(seen) > 1
+
+
+@pytest.mark.parametrize("replace", [replacing, replacing_folder])
+def test_content_is_on_the_disk_before_it_has_its_name_and_the_name_after(
+    tmp_path, monkeypatch, replace
+):
+    done = []
+    paths = {tmp_path.stat().st_ino: "folder"}
+
+    def sync(descriptor):
+        done.append(paths.get(os.fstat(descriptor).st_ino, "other"))
+
+    def rename(source, target, rename=os.replace):
+        done.append("rename")
+        rename(source, target)
+
+    monkeypatch.setattr(os, "fsync", sync)
+    monkeypatch.setattr(os, "replace", rename)
+    with replace(tmp_path / "one") as temporary:
+        path = temporary / "a.txt" if replace is replacing_folder else temporary
+        path.write_text("a")
+        paths[path.stat().st_ino] = "content"
+    assert [name for name in done if name != "other"] == ["content", "rename", "folder"]
+
+
+def test_the_old_folder_is_there_as_a_whole_until_the_new_one_is(tmp_path, monkeypatch):
+    target = tmp_path / "source"
+    with replacing_folder(target) as temporary:
+        for name in "abc":
+            (temporary / name).touch()
+    seen = []
+
+    def remove(path, rmtree=shutil.rmtree):
+        seen.append(names(target))
+        rmtree(path)
+
+    monkeypatch.setattr(shutil, "rmtree", remove)
+    with replacing_folder(target) as temporary:
+        (temporary / "new").touch()
+    assert seen == [["new"]]
+    assert names(tmp_path) == ["source"]
+
+
+@pytest.mark.parametrize(
+    ("number", "advice"),
+    [
+        (errno.ENOSPC, "make room"),
+        (errno.EDQUOT, "make room"),
+        (errno.EROFS, "let the folder be written to"),
+    ],
+)
+@pytest.mark.parametrize("replace", [replacing, replacing_folder])
+def test_a_disk_that_cannot_be_written_is_told_in_one_line(tmp_path, replace, number, advice):
+    with pytest.raises(InputError) as caught, replace(tmp_path / "one"):
+        raise OSError(number, os.strerror(number))
+    assert str(caught.value) == (
+        f"{tmp_path / 'one'}: {os.strerror(number).lower()}; {advice} and run again"
+    )
+    with pytest.raises(FileNotFoundError), replace(tmp_path / "one"):
+        raise FileNotFoundError(errno.ENOENT, "no such file", "input")
+    assert names(tmp_path) == []
 
 
 @pytest.mark.parametrize("replace", [replacing, replacing_folder])

@@ -391,6 +391,57 @@ def test_scores_from_files_are_ranked_and_what_does_not_fit_is_told_in_the_log(f
     assert set(best) <= {0, 1}
 
 
+def test_models_that_fail_do_not_take_the_table_down_and_are_tried_again(folder):
+    toy, results = folder / "tests/toy", folder / "results"
+    (toy / "models.yaml").write_text(
+        "mine: { imported: { scores: '{queries}.npz', array: scores, queries: '{queries}.txt' } }\n"
+    )
+    dump = results / "predictions/toy-test/popularity/part-2.npy"
+    content = dump.read_bytes()
+    dump.write_bytes(content[:-1] + bytes([content[-1] ^ 1]))
+    for path in ("ranks/toy-test/popularity/part-2", "scores/toy-test/popularity"):
+        (results / f"{path}.parquet").unlink()
+    shutil.copy(results / "runs/toy/metrics.tsv", folder / "metrics.tsv")
+    command = "--keep-going", "--config", "models=[popularity, random, mine]"
+    finished = snakemake(folder, *command)
+    assert finished.returncode == 1
+    told = finished.stdout + finished.stderr
+    assert "missing: mine on toy-test (1p, 2p): import_predictions: tests/toy/toy-test.npz" in told
+    assert "missing: popularity on toy-test (2i, 2in): rank_answers: " in told
+    assert "partial report: results/runs/toy/partial/report.html" in told
+    lines = (results / "runs/toy/partial/metrics.tsv").read_text().splitlines()
+    rows = [dict(zip(lines[0].split("\t"), line.split("\t"), strict=True)) for line in lines[1:]]
+    kept = {"random": {row["shape"] or row["group"] for row in rows}}
+    kept["popularity"] = {"1p", "2p", "chain"}
+    for about in (row for row in rows if not row["stratum"]):
+        subject = about["shape"] or about["group"]
+        assert bool(about["value"]) == (subject in kept.get(about["model"], ())), about
+    # Those that there are have the numbers that they have in the whole table.
+    values = {line.split("\t")[16] for line in (folder / "metrics.tsv").read_text().splitlines()}
+    assert {about["value"] for about in rows} - {""} <= values
+    page = (results / "runs/toy/partial/report.html").read_text()
+    assert "part-2.npy: changed since it was written" in page
+    assert "no such file; put it there, or leave the model out" in page
+    dump.unlink()
+    ids = [
+        name
+        for n in (1, 2)
+        for name in pq.read_table(results / f"queries/toy-test/part-{n}.parquet")[
+            "query_id"
+        ].to_pylist()
+    ]
+    (toy / "toy-test.txt").write_text("\n".join(ids))
+    np.savez(toy / "toy-test.npz", scores=np.tile(np.arange(36.0), (len(ids), 1)))
+    jobs = done(folder, *command)
+    assert jobs == {
+        **{"import_predictions": 2, "predict_answers": 1, "rank_answers": 3, "score_answers": 2},
+        **{"evaluate_sets": 2, "estimate_intervals": 2, **OF_RUN},
+    }
+    assert dump.read_bytes() == content
+    assert (results / "runs/toy/report.html").exists()
+    assert not (results / "runs/toy/partial").exists()
+
+
 def test_a_run_ends_with_the_place_of_its_report(folder):
     told = "report: results/runs/toy/report.html"
     (folder / "results/answers/toy-test/part-1.parquet").unlink()

@@ -1,6 +1,7 @@
 """Files and folders that appear whole or not at all, and digests of files."""
 
 import contextlib
+import errno
 import hashlib
 import json
 import os
@@ -19,6 +20,11 @@ except ImportError:  # a system without locks, where leftovers stay
 
 # Between the name of the target and eight random characters, in the name of a temporary one.
 _MARK = ".partial-"
+# What to do about an error of the disk.
+_ADVICE = {
+    **dict.fromkeys((errno.ENOSPC, errno.EDQUOT, errno.EFBIG), "make room"),
+    errno.EROFS: "let the folder be written to",
+}
 # Key under which JSON of ours has the digest of all else in it.
 SEAL = "clqa.sha256"
 
@@ -27,26 +33,27 @@ SEAL = "clqa.sha256"
 def replacing(path: str | os.PathLike) -> Iterator[Path]:
     """Give a temporary path beside `path`; move it onto `path` when the block ends well.
 
-    The temporary file keeps the suffix of `path`. It is synced before it is renamed, and removed
-    when the block raises, so that nobody ever sees half a file under the final name. Of several
-    processes that write one file at a time, the last to end wins. What killed ones have left is
-    removed by the next that writes the same file.
+    The temporary file keeps the suffix of `path`. It is synced before it is renamed, and its folder
+    after that, so that a power cut leaves the old one or the new; it is removed when the block
+    raises. Nobody ever sees half a file under the final name. Of several processes that write one
+    file at a time, the last to end wins. What killed ones have left is removed by the next that
+    writes the same file.
 
     Raises
     ------
     InputError
-        If `path` is a device or a folder, which a file would otherwise take the place of.
+        If `path` is a device or a folder, which a file would otherwise take the place of, or cannot
+        be written.
     """
     path = Path(path)
     if path.exists() and not path.is_file():
         raise InputError(f"{path}: no regular file; name one to write to")
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with _temporary(path, folder=False) as temporary:
+    with _one_line(path), _temporary(path, folder=False) as temporary:
         yield temporary
-        with temporary.open("rb") as stream:
-            os.fsync(stream.fileno())
+        _sync(temporary)
         temporary.chmod(0o666 & ~_umask())
         temporary.replace(path)
+        _sync(path.parent)
 
 
 @contextlib.contextmanager
@@ -56,19 +63,35 @@ def replacing_folder(path: str | os.PathLike) -> Iterator[Path]:
     Leftovers are treated as those of `replacing`.
     """
     path = Path(path)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with _temporary(path, folder=True) as temporary:
+    with _one_line(path), _temporary(path, folder=True) as temporary:
         content = temporary / "content"
         content.mkdir()
         yield content
-        if path.exists():
-            shutil.rmtree(path)
+        for inner in (content, *content.rglob("*")):
+            if not inner.is_symlink():
+                _sync(inner)
+        if path.exists():  # never half of the old one: it goes as a whole, too
+            path.replace(temporary / "old")
         content.replace(path)
+        _sync(path.parent)
+
+
+@contextlib.contextmanager
+def _one_line(path: Path) -> Iterator[None]:
+    """Raise `InputError` where a disk is full or is not to be written to."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno not in _ADVICE:
+            raise
+        what = os.strerror(error.errno).lower()
+        raise InputError(f"{path}: {what}; {_ADVICE[error.errno]} and run again") from error
 
 
 @contextlib.contextmanager
 def _temporary(path: Path, folder: bool) -> Iterator[Path]:
     """A new file or folder beside `path`, locked while it is in use and removed at the end."""
+    path.parent.mkdir(parents=True, exist_ok=True)
     _remove_leftovers(path)
     make = tempfile.mkdtemp if folder else _empty_file
     lock = None
@@ -128,6 +151,21 @@ def _remove(path: Path) -> None:
         shutil.rmtree(path)
     else:
         path.unlink(missing_ok=True)
+
+
+def _sync(path: Path) -> None:
+    """Have a file, or the names in a folder, written to the disk, where the system knows how to."""
+    try:
+        descriptor = os.open(path, os.O_RDONLY)
+    except PermissionError:  # a folder, where folders cannot be opened
+        return
+    try:
+        os.fsync(descriptor)
+    except OSError as error:
+        if not path.is_dir() or error.errno != errno.EINVAL:
+            raise
+    finally:
+        os.close(descriptor)
 
 
 def _umask() -> int:

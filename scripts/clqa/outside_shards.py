@@ -52,6 +52,13 @@ class Shard(NamedTuple):
     counts: dict[str, list]
 
 
+def refuse_absent(paths: Sequence[str | os.PathLike]) -> None:
+    """Raise `InputError` if there are any files that a model's scores should be in and are not."""
+    if paths:
+        more = f" and {len(paths) - 1} more" if len(paths) > 1 else ""
+        raise InputError(f"{paths[0]}{more}: no such file; put it there, or leave the model out")
+
+
 def open_shard(
     path_to_queries: str | os.PathLike,
     paths_to_graph_labels: tuple[str | os.PathLike, str | os.PathLike],

@@ -98,7 +98,8 @@ def metric_rows(
 ) -> Iterator[Row]:
     """All rows of one model on one query set.
 
-    Strata come last, with the scores that they have, and only under the first averaging.
+    Strata come last, with the scores that they have, and only under the first averaging. What is
+    averaged over a shape that has a hole has no value.
 
     Parameters
     ----------
@@ -137,7 +138,7 @@ def metric_rows(
                 members_by_kind[kind] = members_of_groups(scores.shapes, metric)
             members = members_by_kind[kind]
             groups = {
-                group: _group_average(level, averages, of_shapes, names)
+                group: _group_average(level, averages, of_shapes, names, scores.holes or {})
                 for group, names in members.items()
             }
             subjects = _Subjects(shapes, members, averages, groups)
@@ -147,11 +148,16 @@ def metric_rows(
                 yield row if ends is None else row._replace(lower=ends[0], upper=ends[1])
 
 
-def _group_average(level: str, averages: dict, of_shapes: dict, members: tuple[str, ...]):
+def _group_average(
+    level: str, averages: dict, of_shapes: dict, members: tuple[str, ...], holes: Mapping[str, str]
+) -> Average:
     if level != "pooled":
         return group_average(averages, members)
     values, n_answers = ({shape: two[i] for shape, two in of_shapes.items()} for i in (0, 1))
     pooled = pooled_average(values, n_answers, members)
+    missing = tuple(shape for shape in members if shape in holes)
+    if missing:
+        pooled = pooled._replace(value=None, missing=missing)
     return pooled._replace(n_skipped=sum(averages[shape].n_skipped for shape in members))
 
 
@@ -191,7 +197,9 @@ def _rows_of_score(
         if average.value is None:
             if stratum and not metrics.fits(metric, n_variables):
                 continue
-            note = _reason(metric, ties, n_variables) or _lack(average, stratum)
+            hole = (scores.holes or {}).get(shape, "")
+            note = hole if metrics.fits(metric, n_variables) else ""
+            note = note or _reason(metric, ties, n_variables) or _lack(average, stratum)
         yield _row(scores, common, reading, average, note, shape=shape)
     for group, average in subjects.groups.items():
         note = f"no value for {', '.join(average.missing)}" if average.missing else ""

@@ -1,7 +1,7 @@
 """Tables of scores as `score_answers` writes them, and what they must have been made from."""
 
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import NamedTuple
 
 import numpy as np
@@ -37,6 +37,8 @@ class Scores(NamedTuple):
     metadata : dict
     shapes : dict
         Formula of each shape, in the order of the run.
+    holes : dict, optional
+        Of a run that has failed, why there are no scores of a shape, for each of which it is so.
     """
 
     queries: str
@@ -45,6 +47,7 @@ class Scores(NamedTuple):
     table: pa.Table
     metadata: dict
     shapes: dict[str, Formula]
+    holes: Mapping[str, str] | None = None
 
 
 class Origin(NamedTuple):
@@ -83,11 +86,15 @@ def read_scores(
     """
     table, metadata = read_plain_scores(path, columns)
     check_origin(path, metadata, origin, "scores", RULE)
-    formulas = metadata["formulas"]
+    parsed = ordered(metadata["formulas"], shapes)
+    return Scores(origin.queries, origin.model, origin.graph, table, metadata, parsed)
+
+
+def ordered(formulas: Mapping[str, str], shapes: Iterable[str]) -> dict[str, Formula]:
+    """The formulas of a query set, parsed, those of `shapes` first and in that order."""
     order = [shape for shape in shapes if shape in formulas]
     order += sorted(formulas.keys() - set(order))
-    parsed = {shape: parse(formulas[shape]) for shape in order}
-    return Scores(origin.queries, origin.model, origin.graph, table, metadata, parsed)
+    return {shape: parse(formulas[shape]) for shape in order}
 
 
 def check_origin(

@@ -37,7 +37,9 @@ def shown(rows: Iterable[Row]) -> list[Row]:
 
 
 def _subject(row: Row) -> tuple:
-    return row._replace(seed="", value=None, lower=None, upper=None, note="")
+    """What a row is about; one without a value may not tell of what, nor over how much."""
+    row = row._replace(seed="", value=None, lower=None, upper=None, note="", fingerprint="")
+    return row._replace(inference_graph="", n_queries=0, n_answers=0, n_skipped=0)
 
 
 def _mean_row(own: list[Row]) -> Row:

@@ -27,8 +27,24 @@ def scored_by(wildcards):
 
 
 def score_files(wildcards):
-    """The user's own files that a model's scores for a shard are in."""
-    return RUN.score_files(wildcards.model, wildcards.queries, wildcards.shard)
+    """The user's own files that a model's scores for a shard are in.
+
+    If jobs may fail, a missing one is not to stop those of other models: its own job tells of it.
+    """
+    files = RUN.score_files(wildcards.model, wildcards.queries, wildcards.shard)
+    absent = absent_files(wildcards) if workflow.execution_settings.keep_going else []
+    return {
+        key: [path for path in paths if path not in absent] if isinstance(paths, list) else paths
+        for key, paths in files.items()
+        if paths not in absent
+    }
+
+
+def absent_files(wildcards):
+    """Those of them that are not there."""
+    files = RUN.score_files(wildcards.model, wildcards.queries, wildcards.shard).values()
+    paths = [path for one in files for path in ([one] if isinstance(one, str) else one)]
+    return [path for path in paths if not os.path.exists(path)]
 
 
 def origin_files():

@@ -78,6 +78,7 @@ rule import_predictions:
         model="{model}",
         entry=lambda wildcards: RUN.models[wildcards.model],
         missing=RUN.settings["missing"],
+        absent=absent_files,
     script:
         "../../scripts/import_predictions.py"
 
@@ -106,5 +107,6 @@ rule import_lists:
         model="{model}",
         entry=lambda wildcards: RUN.models[wildcards.model],
         missing=RUN.settings["missing"],
+        absent=absent_files,
     script:
         "../../scripts/import_lists.py"

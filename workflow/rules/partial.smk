@@ -1,0 +1,43 @@
+# What is told of a run that has failed.
+import shutil
+import sys
+
+
+def partial_folder(job):
+    """Where the numbers are of a run whose report could not be assembled."""
+    return os.path.join(os.path.dirname(job.output.report), "partial")
+
+
+def report_what_exists(job, workflow):
+    """Put the scores that there are on a page, in place of the report that `job` was to make."""
+    from assemble_partial import Paths, assemble_partial
+    from clqa.unfinished_jobs import unfinished
+
+    shards, graphs = RUN.asked_shards(), RUN.asked_graphs()
+    folder = partial_folder(job)
+    shutil.rmtree(folder, ignore_errors=True)
+    try:
+        missing = assemble_partial(
+            Paths(
+                scores=dict(zip(RUN.scored(), job.input.scores)),
+                ranks=dict(zip(RUN.ranked(), job.input.ranks)),
+                answers=dict(zip(shards, job.input.answers)),
+                queries=dict(zip(shards, job.input.queries)),
+                graphs=dict(zip(graphs, expand(rules.build_graph.output.graph, graph=graphs))),
+                relations=dict(zip(graphs, job.input.relations)),
+            ),
+            lacking=unfinished(workflow.dag, workflow.scheduler.failed),
+            formulas={shard: RUN.formulas(*shard) for shard in shards},
+            models=RUN.models,
+            run=RUN.protocol(),
+            query_sets=RUN.evaluated(),
+            path_to_template=f"{WORKFLOW}/report/partial.html.j2",
+            path_to_folder=folder,
+        )
+    except Exception as error:  # which is not to hide what has failed
+        print(f"no partial report: {type(error).__name__}: {error}", file=sys.stderr)
+        return
+    for queries, models, shapes, rule, message, log in missing:
+        print(f"missing: {models} on {queries} ({shapes}): {rule}: {message}", file=sys.stderr)
+    if os.path.exists(folder):
+        print(f"partial report: {folder}/report.html", file=sys.stderr)
