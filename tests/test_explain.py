@@ -96,7 +96,7 @@ def test_case_99_the_witnesses_of_an_answer_are_told_by_their_missing_edges(tmp_
     assert lines(capsys, tmp_path, query_id, "--answer", "x")[9:] == [
         "hard answers (1): x",
         "retracted answers (0)",
-        "why x: 2 witnesses, at least 1 missing edges",
+        "why x: 2 witnesses, at least 1 missing edge",
         "  1. e1 = b: 1 missing",
         "     (a) -r-> (b)  observed",
         "     (b) -s-> (x)  missing",
@@ -134,7 +134,7 @@ def test_several_free_variables_have_a_witness_and_a_rank_each(tmp_path, capsys)
     arguments = ("--answer", "c", "--answer", "x", "--model", "some")
     found = lines(capsys, tmp_path, query_id, *arguments)
     assert "hard answers (2): (b, x); (c, x)" in found
-    start = found.index("why (c, x): 1 witnesses, at least 2 missing edges")
+    start = found.index("why (c, x): 1 witness, at least 2 missing edges")
     assert found[start + 1 : start + 4] == [
         "  1. no other entity: 2 missing",
         "     (a) -r-> (c)  missing",

@@ -110,6 +110,7 @@ def finished(tmp_path_factory) -> Path:
         "predict_oracle": 2,
         "predict_answers": 8,
         "audit_queries": 1,
+        "explain_examples": 1,
         **ALL_MODELS,
     }
     return folder
@@ -198,6 +199,7 @@ def test_every_job_has_a_log(finished):
         "estimate_intervals",
         "compare_models",
         "audit_queries",
+        "explain_examples",
         "assemble_report",
     }
 
@@ -246,6 +248,7 @@ def test_a_fresh_clone_with_restored_results_reruns_nothing(finished, tmp_path, 
             "scripts/clqa/averages.py",
             {name: count for name, count in ALL_MODELS.items() if name != "rank_answers"},
         ),
+        ("scripts/clqa/edge_indexes.py", {"explain_examples": 1, "assemble_report": 1}),
         ("scripts/clqa/cardinalities.py", {"evaluate_sets": 5, "assemble_report": 1}),
         ("scripts/clqa/ranks.py", ALL_MODELS),
         ("scripts/models/popularity.py", {"predict_answers": 2, **PER_MODEL, **OF_RUN}),
@@ -273,6 +276,7 @@ def test_a_changed_formula_reruns_its_shard_only(folder):
         "sample_queries": 2,
         "split_answers": 2,
         "audit_queries": 1,
+        "explain_examples": 1,
         "predict_oracle": 1,
         "predict_answers": 4,
         **ALL_MODELS,
