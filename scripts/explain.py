@@ -10,6 +10,7 @@ link. Where a query has several free variables, --answer is given once for each,
 """
 
 import argparse
+import math
 import signal
 import sys
 from collections.abc import Iterator, Mapping
@@ -26,6 +27,7 @@ from clqa.witnesses import CONDITIONS, Witness, conditions_of, link_status, link
 from clqa.worded_queries import in_words
 
 LIMIT = 10
+_BOUNDS = {"best": (" at best", " at most"), "worst": (" at worst", " at least")}
 
 
 def explain(
@@ -158,15 +160,21 @@ def _ranked(
     if not found:
         yield f"{model}: the answer has no rank, as it is no hard one"
     for one in found:
-        about = f"{one.variable} = {shown(answer[one.variable])}"
-        ranks = f"rank {one.greater + 1}" + (f" to {one.greater + 1 + one.tied}" * bool(one.tied))
-        score = "" if one.score is None else f", score {one.score:.6g}"
-        yield f"{model}: {about}: {ranks} of {one.candidates} ({one.filter}){score}"
+        yield f"{model}: {one.variable} = {shown(answer[one.variable])}: {_standing(one)}"
     better = found[0].better if found else []
     if better:
         listed = "; ".join(f"{shown(id_)} {score:.6g}" for id_, score in better[:limit])
         n_more = found[0].greater - len(better[:limit])
         yield f"  better: {listed}{f' and {n_more} more' if n_more > 0 else ''}"
+
+
+def _standing(one: Standing) -> str:
+    """Rank and score, which of lists that are cut are bounds."""
+    of_rank, of_score = _BOUNDS.get(one.bound, ("", ""))
+    ranks = f"rank {one.greater + 1}" + (f" to {one.greater + 1 + one.tied}" * bool(one.tied))
+    is_known = one.score is not None and one.score > -math.inf
+    score = f", score {one.score:.6g}{of_score}" if is_known else ""
+    return f"{ranks}{of_rank} of {one.candidates} ({one.filter}){score}"
 
 
 def _by_model(subject: Subject, witness: Witness, edges, shown: DisplayNames) -> Iterator[str]:

@@ -35,6 +35,8 @@ class Subject(NamedTuple):
         Ids of its constants and relations.
     folder : path
         Of the graph.
+    query_set : str
+        Hash of the queries of the shard.
     """
 
     query_id: str
@@ -49,6 +51,7 @@ class Subject(NamedTuple):
     folder: Path
     entities: Sequence[str]
     relations: Sequence[str]
+    query_set: str
 
     @property
     def variables(self) -> tuple[str, ...]:
@@ -106,6 +109,7 @@ def read_subject(results: Path, queries: str, query_id: str) -> Subject:
         graph,
         folder,
         *labels,
+        table.metadata["queries"],
     )
 
 
@@ -146,6 +150,8 @@ class Standing(NamedTuple):
     score : float or None
     better : list of (entity, score)
         Candidates that are no answers and score higher, the best first; as far as they are known.
+    bound : str
+        `best` or `worst` where rank and score are bounds, of lists that are cut; else empty.
     """
 
     variable: str
@@ -155,6 +161,7 @@ class Standing(NamedTuple):
     candidates: int
     score: float | None
     better: list[tuple[int, float]]
+    bound: str = ""
 
 
 def standings(
@@ -165,7 +172,7 @@ def standings(
     Raises
     ------
     InputError
-        If there are no ranks of the model.
+        If there are no ranks of the model, or they are of queries that were drawn before.
     """
     path = results / "ranks" / queries / model / f"{subject.shard}.parquet"
     if not path.is_file():
@@ -173,7 +180,12 @@ def standings(
         raise InputError(
             f"{model}: no ranks of such a model; there are {', '.join(known) or 'none'}"
         )
-    table, _ = read_ranks(path)
+    table, about = read_ranks(path)
+    if about["queries"] != subject.query_set:
+        what = f"not the ranks of the queries that {queries} has now"
+        raise InputError(f"{path}: {what}; run the workflow again, which makes them anew")
+    bound = about["model"]["settings"].get("unlisted", "")
+    bound = bound if model.endswith(f".{bound}") else ""
     table = table.filter(pc.equal(table["query_id"].cast("string"), subject.query_id))
     better, score = _better(results, queries, model, subject, answer)
     found = []
@@ -182,7 +194,7 @@ def standings(
         variable = subject.variables[place]
         if row["answer"] == answer[variable]:
             numbers = (row[name] for name in ("greater", "tied", "candidates"))
-            found.append(Standing(variable, row["filter"], *numbers, score, better))
+            found.append(Standing(variable, row["filter"], *numbers, score, better, bound))
     return found
 
 
