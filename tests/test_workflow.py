@@ -405,6 +405,12 @@ def test_a_run_ends_with_the_place_of_its_report(folder):
     lines = [(run.stdout + run.stderr).splitlines() for run in (part, nothing, plan, whole)]
     assert [run.returncode for run in (part, nothing, plan, whole)] == [0] * 4
     assert [found.count(told) for found in lines] == [0, 0, 0, 1]
+    start = lines[-1].index("MRR × 100, pessimistic ties, filter observed-and-full")
+    assert lines[-1][start + 2].split() == ["EPFO", "negation"]
+    assert [line.split()[0] for line in lines[-1][start + 3 : start + 8]] == sorted(
+        MODELS, key=lambda name: (name in ("oracle", "random", "constant"), MODELS.index(name))
+    )
+    assert "oracle            100.0     100.0" in lines[-1][start + 3 : start + 8]
 
 
 def test_predictions_can_be_dropped_after_ranking(folder):
