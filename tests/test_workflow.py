@@ -10,6 +10,7 @@ import shutil
 import subprocess
 import sys
 import time
+import zipfile
 from pathlib import Path
 
 import numpy as np
@@ -411,6 +412,35 @@ def test_a_run_ends_with_the_place_of_its_report(folder):
         MODELS, key=lambda name: (name in ("oracle", "random", "constant"), MODELS.index(name))
     )
     assert "oracle            100.0     100.0" in lines[-1][start + 3 : start + 8]
+
+
+def test_snakemakes_own_report_has_every_result_with_caption_category_and_label(finished, tmp_path):
+    path = tmp_path / "own.zip"
+    made = snakemake(finished, "--report", str(path))
+    assert made.returncode == 0, (made.stdout + made.stderr)[-2000:]
+    with zipfile.ZipFile(path) as archive:
+        text = archive.read("own/report.html").decode()
+        inside = {name.rpartition("/")[2] for name in archive.namelist()}
+    found = {
+        name: json.loads(
+            re.search(rf"<script id=.{name}.>\s*var {name} = (.*)", text)[1].rstrip(";")
+        )
+        for name in ("categories", "results")
+    }
+    run = finished / "results/runs/toy"
+    tables = {f"results/runs/toy/tables/{path.name}" for path in (run / "tables").glob("*.tsv")}
+    made = {f"results/runs/toy/{path.name}" for path in run.iterdir() if path.is_file()}
+    assert found["results"].keys() == {*tables, *made, "results/audits/toy-test.json"}
+    assert found["categories"].keys() == {"Report", "Tables", "Provenance", "Query sets"}
+    for name, about in found["results"].items():
+        assert Path(name).name in inside
+        assert len(about["labels"]) == 1
+        caption = re.sub("<[^>]*>", "", about["caption"])
+        assert "toy" in caption
+        assert "{{" not in caption
+    overview = found["results"]["results/runs/toy/tables/overview.tsv"]
+    assert overview["labels"] == {"table": "overview"}
+    assert "Table overview of the run toy" in re.sub("<[^>]*>", "", overview["caption"])
 
 
 def test_predictions_can_be_dropped_after_ranking(folder):

@@ -47,14 +47,14 @@ function more(shown, all) {
   return all > shown ? ` and ${(all - shown).toLocaleString("en")} more` : "";
 }
 
-// Why an answer is one: edges as paths, each of which goes on where the last edge of one has ended.
+// Why an answer is one: edges as paths, each of which ends where no edge goes on, or at the answer.
 
 const STATUSES = ["observed", "missing", "predicted"];
 
-function paths(edges) {
+function paths(edges, ends) {
   const found = [];
   for (const edge of edges) {
-    const path = found.find((one) => one.at(-1)[2] === edge[0] && edge[0] !== edge[2]);
+    const path = found.find((one) => one.at(-1)[2] === edge[0] && !ends.includes(edge[0]));
     if (path) path.push(edge);
     else found.push([edge]);
   }
@@ -83,7 +83,7 @@ function drawing(part, path, ends) {
 }
 
 function drawings(part, edges, ends, others) {
-  return make("ul", { class: "paths" }, ...paths(edges).map((path) => drawing(part, path, ends)),
+  return make("ul", { class: "paths" }, ...paths(edges, ends).map((path) => drawing(part, path, ends)),
     ...others.map((other) => make("li", {}, ...other)));
 }
 

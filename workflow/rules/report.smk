@@ -83,19 +83,42 @@ rule assemble_report:
             f"{WORKFLOW}/report/{{name}}.js", name=["tables", "figures", "explorer", "queries"]
         ),
     output:
-        metrics=report(
-            "results/runs/{run}/metrics.tsv",
-            caption="../report/metrics.rst",
-            category="Report",
-        ),
         report=report(
             "results/runs/{run}/report.html",
             caption="../report/report.rst",
             category="Report",
+            subcategory="{run}",
+            labels={"result": "page with tables and figures"},
         ),
-        versions="results/runs/{run}/versions.json",
-        manifest="results/runs/{run}/manifest.json",
-        tables=directory("results/runs/{run}/tables"),
+        metrics=report(
+            "results/runs/{run}/metrics.tsv",
+            caption="../report/metrics.rst",
+            category="Report",
+            subcategory="{run}",
+            labels={"result": "all numbers, one per line"},
+        ),
+        tables=report(
+            directory("results/runs/{run}/tables"),
+            patterns=["{table}.tsv"],
+            caption="../report/tables.rst",
+            category="Tables",
+            subcategory="{run}",
+            labels={"table": "{table}"},
+        ),
+        versions=report(
+            "results/runs/{run}/versions.json",
+            caption="../report/versions.rst",
+            category="Provenance",
+            subcategory="{run}",
+            labels={"result": "versions of the software"},
+        ),
+        manifest=report(
+            "results/runs/{run}/manifest.json",
+            caption="../report/manifest.rst",
+            category="Provenance",
+            subcategory="{run}",
+            labels={"result": "files, protocols and settings"},
+        ),
     log:
         "results/logs/assemble_report/{run}.log",
     localrule: True
