@@ -7,6 +7,7 @@ from clqa.answer_sizes import answer_sizes, answers_hash, shape_hashes
 from clqa.audit_tables import audit_table, audit_view, read_audit, reduction_table
 from clqa.comparison_tables import comparison_inventory, comparison_view, read_comparisons
 from clqa.competitions import competitions
+from clqa.explanation_files import read_explanations
 from clqa.explorer import explorer
 from clqa.files import sha256_of, write_json
 from clqa.interval_tables import read_intervals
@@ -35,6 +36,7 @@ def assemble_report(
     paths_to_scores: Mapping[tuple[str, str], str],
     paths_to_intervals: Mapping[tuple[str, str], str],
     paths_to_comparisons: Mapping[str, str],
+    paths_to_explanations: Mapping[str, str],
     paths_to_sets: Mapping[tuple[str, str], str],
     paths_to_bands: Mapping[tuple[str, str], str],
     paths_to_answers: Mapping[tuple[str, str], str],
@@ -69,7 +71,7 @@ def assemble_report(
     paths_to_answers, paths_to_samplings, paths_to_queries : by query set and shard
     paths_to_ranks : by query set, model and shard
     paths_to_entities, paths_to_relations : labels by graph
-    paths_to_audits, paths_to_comparisons : by query set
+    paths_to_audits, paths_to_comparisons, paths_to_explanations : by query set
     paths_to_summaries : by graph
     path_to_references : published results
     path_to_template : the page, in Jinja
@@ -98,11 +100,11 @@ def assemble_report(
     columns = score_columns(run["metrics"], run["ties"], rules)
     hashes = graph_hashes(paths_to_summaries)
     check_samplings(paths_to_samplings, paths_to_answers)
-    scores, rows, answer_sets, audits = [], [], [], {}
+    scores, rows, answer_sets, audits, asked = [], [], [], {}, {}
     for queries in run["query_sets"]:
         graph, split = (query_sets[queries][key] for key in ("graph", "split"))
         shards = _shards(paths_to_answers, queries)
-        of_answers = answers_hash(shards)
+        asked[queries] = of_answers = answers_hash(shards)
         about = {"name": queries, "split": split, "query_set": of_answers}
         about["shapes"] = [shape for shard in shards for shape in shape_hashes(shard)]
         audits[queries] = read_audit(paths_to_audits[queries], about)
@@ -152,6 +154,7 @@ def assemble_report(
     paths += [*paths_to_sets.values(), *paths_to_bands.values()]
     paths += [*paths_to_samplings.values(), *paths_to_summaries.values()]
     paths += [*paths_to_audits.values(), *paths_to_comparisons.values()]
+    paths += [*paths_to_explanations.values()]
     paths += [*paths_to_queries.values(), *paths_to_ranks.values()]
     paths += [*paths_to_entities.values(), *paths_to_relations.values()]
     origin = manifest(run, query_sets, scores, rows, set_protocols(answer_sets))
@@ -163,7 +166,10 @@ def assemble_report(
         files = (_of_shards(one, scope.queries) for one in (paths_to_queries, paths_to_answers))
         ranks = {one: _of_shards(paths_to_ranks, scope.queries, one) for one in run["models"]}
         labels = paths_to_entities[graph], paths_to_relations[graph]
-        inside.append(query_data(scope, run, *files, ranks, labels))
+        why = read_explanations(
+            paths_to_explanations[scope.queries], scope.queries, asked[scope.queries]
+        )
+        inside.append(query_data(scope, run, *files, ranks, labels, why))
     strata = {row.stratum: stratum_label(row.stratum) for row in rows}
     data = explorer(scopes, run, scores, rows, compared, strata)
     data = with_set_views(data, scopes, with_set_means, run["truths"][0])
@@ -208,6 +214,9 @@ if __name__ == "__main__":
         paths_to_intervals=dict(zip(scored, snakemake.input.intervals, strict=True)),
         paths_to_comparisons=dict(
             zip(snakemake.params.run["query_sets"], snakemake.input.comparisons, strict=True)
+        ),
+        paths_to_explanations=dict(
+            zip(snakemake.params.run["query_sets"], snakemake.input.explanations, strict=True)
         ),
         paths_to_sets=dict(zip(scored, snakemake.input.sets, strict=True)),
         paths_to_bands=dict(zip(scored, snakemake.input.bands, strict=True)),

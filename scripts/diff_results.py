@@ -19,6 +19,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from clqa.diff_pages import write_diff_page
+from clqa.diff_tables import MOST_ROWS
 from clqa.diffs import compare_results
 from clqa.errors import InputError
 from clqa.files import write_json
@@ -41,7 +42,8 @@ def diff_results(
 
     JSON has every difference; without it the largest of each table are found.
     """
-    most = MOST if path_to_json is None else None
+    most = MOST if path_to_html is None else MOST_ROWS
+    most = most if path_to_json is None else None
     diff = compare_results(
         Path(path_to_old), Path(path_to_new), atol, force, by_metric=by_metric, most=most
     )

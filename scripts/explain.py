@@ -10,29 +10,24 @@ link. Where a query has several free variables, --answer is given once for each,
 """
 
 import argparse
+import math
 import signal
 import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-import numpy as np
-
-from clqa.crisp_witnesses import CrispWitness, crisp_witnesses, indexed_edges
+from clqa.crisp_witnesses import CrispWitness, crisp_witnesses
 from clqa.display_names import DisplayNames, read_names
+from clqa.edge_indexes import graph_edges, vector_ids
 from clqa.errors import InputError, abridged
 from clqa.explanations import Standing, Subject, model_witness, read_subject, standings
 from clqa.formulas import renamed, to_text, vectors
-from clqa.graphs import Graph
 from clqa.printed_queries import terms_of, to_sparql, with_labels
-from clqa.witnesses import Witness, conditions_of, link_status, links_of
+from clqa.witnesses import CONDITIONS, Witness, conditions_of, link_status, links_of
 from clqa.worded_queries import in_words
 
 LIMIT = 10
-_CONDITIONS = {
-    "refutation": "what is negated fails for",
-    "given": "the graph's own degree of",
-    "implied": "the implication holds for",
-}
+_BOUNDS = {"best": (" at best", " at most"), "worst": (" at worst", " at least")}
 
 
 def explain(
@@ -63,7 +58,8 @@ def explain(
     if answer is None:
         yield "no answer to explain"
         return
-    edges = _edges(subject)
+    relations = [id_ for symbol, id_ in subject.values.items() if symbol[0] == "r"]
+    edges = graph_edges(subject.graph, subject.split, relations, vectors(subject.formula))
     yield from _why(subject, answer, edges, shown, limit)
     if model is not None:
         about = Path(results), queries, model, subject
@@ -115,44 +111,21 @@ def _answer(
     return dict(zip(subject.variables, rows[0].tolist(), strict=True)) if len(rows) else None
 
 
-def _edges(subject: Subject) -> tuple:
-    """All edges of the full graph with the query's relations, and which of them are observed."""
-    graph, split = subject.graph, subject.split
-    relations = {id_ for symbol, id_ in subject.values.items() if symbol[0] == "r"}
-    given = [_loops(number, graph) for number in vectors(subject.formula)]
-    relations |= set(_vector_ids(subject).values())
-    full = indexed_edges([*given, *(graph.triples[part] for part in graph.full(split))], relations)
-    parts = [*given, *(graph.triples[part] for part in graph.observed[split])]
-    return full, indexed_edges(parts, relations).known
-
-
-def _loops(number: int, graph: Graph) -> np.ndarray:
-    """The entities of degree 1 in a vector, as edges to themselves."""
-    members = np.flatnonzero(graph.degrees[number - 1] == 1)
-    return np.column_stack(
-        [members, np.full_like(members, graph.n_relations + number - 1), members]
-    )
-
-
-def _vector_ids(subject: Subject) -> dict[str, int]:
-    """Ids beyond those of the relations for the vectors of the formula."""
-    beyond = subject.graph.n_relations
-    return {f"d{number}": beyond + number - 1 for number in vectors(subject.formula)}
-
-
 def _why(subject: Subject, answer, edges, shown: DisplayNames, limit: int) -> Iterator[str]:
     about = _tuple(answer.values(), shown)
     full, observed = edges
     n_entities = subject.graph.n_entities
+    given = vector_ids(subject.formula, subject.graph)
     found, is_whole = crisp_witnesses(
-        subject.formula, subject.values | _vector_ids(subject), answer, full, observed, n_entities
+        subject.formula, subject.values | given, answer, full, observed, n_entities
     )
     if not found:
         yield f"{about} is no answer on the full graph" + ("" if is_whole else ", as far as tried")
         return
-    least = f"at least {found[0].n_missing} missing edges"
+    n_least = found[0].n_missing
+    least = f"at least {n_least} missing edge{'s' * (n_least != 1)}"
     whole = "" if is_whole else "; there are too many to try all"
-    yield f"why {about}: {len(found)} witnesses, {least}{whole}"
+    yield f"why {about}: {len(found)} witness{'es' * (len(found) != 1)}, {least}{whole}"
     for place, witness in enumerate(found[:limit], 1):
         yield from _witness(place, witness, subject, answer, shown)
     if len(found) > limit:
@@ -187,15 +160,21 @@ def _ranked(
     if not found:
         yield f"{model}: the answer has no rank, as it is no hard one"
     for one in found:
-        about = f"{one.variable} = {shown(answer[one.variable])}"
-        ranks = f"rank {one.greater + 1}" + (f" to {one.greater + 1 + one.tied}" * bool(one.tied))
-        score = "" if one.score is None else f", score {one.score:.6g}"
-        yield f"{model}: {about}: {ranks} of {one.candidates} ({one.filter}){score}"
+        yield f"{model}: {one.variable} = {shown(answer[one.variable])}: {_standing(one)}"
     better = found[0].better if found else []
     if better:
         listed = "; ".join(f"{shown(id_)} {score:.6g}" for id_, score in better[:limit])
         n_more = found[0].greater - len(better[:limit])
         yield f"  better: {listed}{f' and {n_more} more' if n_more > 0 else ''}"
+
+
+def _standing(one: Standing) -> str:
+    """Rank and score, which of lists that are cut are bounds."""
+    of_rank, of_score = _BOUNDS.get(one.bound, ("", ""))
+    ranks = f"rank {one.greater + 1}" + (f" to {one.greater + 1 + one.tied}" * bool(one.tied))
+    is_known = one.score is not None and one.score > -math.inf
+    score = f", score {one.score:.6g}{of_score}" if is_known else ""
+    return f"{ranks}{of_rank} of {one.candidates} ({one.filter}){score}"
 
 
 def _by_model(subject: Subject, witness: Witness, edges, shown: DisplayNames) -> Iterator[str]:
@@ -207,7 +186,7 @@ def _by_model(subject: Subject, witness: Witness, edges, shown: DisplayNames) ->
         text = f"{sign}{_edge(link[:3], subject, shown)}"
         yield f"     {text}  {link.degree:.6g}  {link_status(link, observed, full.known)}"
     for part in conditions_of(witness):
-        yield f"     {_CONDITIONS[part.kind]} ({shown(part.entity)})  {part.degree:.6g}"
+        yield f"     {CONDITIONS[part.kind]} ({shown(part.entity)})  {part.degree:.6g}"
 
 
 def main(arguments: list[str] | None = None) -> int:

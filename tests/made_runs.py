@@ -14,6 +14,7 @@ from compare_models import compare_models
 from download_graph import download_graph
 from estimate_intervals import estimate_intervals
 from evaluate_sets import evaluate_sets
+from explain_examples import explain_examples
 from predict_answers import predict_answers
 from rank_answers import rank_answers
 from sample_queries import sample_queries
@@ -125,7 +126,10 @@ def make_report(results: Path, run: dict) -> Path:
     competing = {model: scores["toy-test", model] for model in models if model != "chance"}
     compare_models(competing, comparisons, first, run["seed"])
     graph, out = results / "graphs/toy", results / "runs" / run["name"]
+    explanations = results / "explanations" / run["name"] / "toy-test.json"
     shard = {kind: results / kind / "toy-test/all.parquet" for kind in ("queries", "answers")}
+    about = ([shard["queries"]], [shard["answers"]], graph / "graph.npz", explanations)
+    explain_examples(*about, "test", run["shapes"], {}, {})
     ranked = [results / kind / "toy-test" / m / "all.parquet" for kind in _RANKED for m in models]
     assemble_report(
         paths_to_scores=scores,
@@ -133,6 +137,7 @@ def make_report(results: Path, run: dict) -> Path:
             ("toy-test", model): paths["intervals"] / f"{model}.parquet" for model in models
         },
         paths_to_comparisons={"toy-test": comparisons},
+        paths_to_explanations={"toy-test": explanations},
         paths_to_sets={("toy-test", m): paths["sets"] / m / "sets.parquet" for m in models},
         paths_to_bands={("toy-test", m): paths["sets"] / m / "bands.parquet" for m in models},
         paths_to_answers={("toy-test", "all"): shard["answers"]},

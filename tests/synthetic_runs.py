@@ -61,6 +61,7 @@ def write_run(folder: Path, run: dict | None = None, n_queries: int = 6, hard=No
         "scores": {},
         "intervals": {},
         "comparisons": {},
+        "explanations": {},
         "sets": {},
         "bands": {},
         "answers": {},
@@ -106,6 +107,8 @@ def write_run(folder: Path, run: dict | None = None, n_queries: int = 6, hard=No
                 write_table(path, table, metadata | {"beta": 0.5})
                 given[kind][queries, model] = path
         path = folder / "comparisons" / run["name"] / f"{queries}.parquet"
+        why = folder / "explanations" / run["name"] / f"{queries}.json"
+        given["explanations"][queries] = _write_json(why, _explanations(answers))
         own = {m: p for (q, m), p in given["scores"].items() if q == queries}
         own = {model: p for model, p in own.items() if METHODS.get(model) not in CONTROLS}
         first = score_id(run["metrics"][0], run["ties"][0], run["filters"][0])
@@ -242,6 +245,23 @@ def _audit(queries: str, answers: list[dict]) -> dict:
 def _size(lengths: list[int]) -> dict:
     largest = max(lengths, default=None)
     return {"largest": largest, "as_large": lengths.count(largest), "mean": 1.0}
+
+
+def _explanations(answers: list[dict]) -> dict:
+    """Of each answer an observed and a missing edge; of the first one what a model predicts."""
+    found = {}
+    for row in answers:
+        absent = ['not [("s1") -"r1"-> ("e1")]'] * (row["shape"] == "pni")
+        why = [
+            {"values": {"e1": 1}, "steps": [[0, 0, 1, 0], [1, 1, hard, 1]], "absent": absent}
+            for hard in row["hard"]
+        ]
+        links = [[0, 0, 4, 0, 0, 1.0], [4, 0, 30, 2, 0, 0.25]]
+        rest = [["what is negated fails for", 2, 0.75]]
+        told = {"degree": 0.1875, "links": links, "rest": rest} if row["hard"] else None
+        found[row["query_id"]] = {"why": why, "models": [told]}
+    about = set_hash(row["query_id"] for row in answers)
+    return {"query_set": about, "models": ["walker"], "queries": found}
 
 
 def _answers(queries: str, shapes, n_queries: int, hard: dict) -> list[dict]:

@@ -5,7 +5,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import reference_answers
-from clqa.crisp_witnesses import Edges, crisp_witnesses, indexed_edges
+from clqa.crisp_witnesses import crisp_witnesses
+from clqa.edge_indexes import Edges, indexed_edges
 from clqa.formulas import parse
 from strategies import edges, formulas, graphs, groundings, values_of
 

@@ -4,6 +4,7 @@ import gzip
 import json
 import subprocess
 import sys
+from html.parser import HTMLParser
 from pathlib import Path
 
 import numpy as np
@@ -456,6 +457,79 @@ def test_a_page_has_no_numbers_of_different_protocols_unless_forced(runs, tmp_pa
     assert main([str(old), str(new), "--html", str(page), "--force"]) == 1
     assert "Protocol differs: filter" in page.read_text()
     assert "0.515" in page.read_text()
+
+
+class Cells(HTMLParser):
+    """The tables of a page: the texts of the cells of each row, and the classes of those of one."""
+
+    def __init__(self, page):
+        super().__init__()
+        self.tables, self.classes, self.is_inside = [], [], False
+        self.feed(page.read_text(encoding="utf-8"))
+
+    def handle_starttag(self, tag, attributes):
+        if tag == "table":
+            self.tables.append([])
+        elif tag == "tr":
+            self.tables[-1].append([])
+            self.classes = []
+        elif tag in ("th", "td"):
+            self.tables[-1][-1].append("")
+            self.classes.append(dict(attributes).get("class", ""))
+            self.is_inside = True
+
+    def handle_data(self, data):
+        if self.is_inside:
+            self.tables[-1][-1][-1] += data
+
+    def handle_endtag(self, tag):
+        self.is_inside = False
+
+
+def test_rows_of_a_page_have_models_first_then_groups_then_shapes_and_controls_last(runs, tmp_path):
+    subjects = [
+        {"model": "zeta", "stratum": "links=10"},
+        {"model": "zeta", "stratum": "links=2"},
+        {"model": "always"},
+        {"model": "zeta"},
+        {"model": "zeta", "shape": "", "group": "EPFO"},
+        {"model": "mlp", "metric": "hits@10"},
+        {"model": "mlp", "metric": "hits@3"},
+    ]
+    old, new = runs([row(0.3, **one) for one in subjects], [row(0.5, **one) for one in subjects])
+    manifest = json.loads((new / "manifest.json").read_text())
+    manifest["models"] = {"always": {"method": "oracle", "settings": {}}}
+    (new / "manifest.json").write_text(json.dumps(manifest))
+    page = tmp_path / "diff.html"
+    assert main([str(old), str(new), "--html", str(page)]) == 1
+    found = Cells(page)
+    head, *rows = found.tables[0]
+    # What all rows share, such as the query set and the ties, is told above.
+    assert head == ["model", "shape or group", "metric", "hard answers", "old", "new", "delta"]
+    assert [one[:4] for one in rows] == [
+        ["mlp", "2p", "hits@3", "all"],
+        ["mlp", "2p", "hits@10", "all"],
+        ["zeta", "EPFO", "mrr", "all"],
+        ["zeta", "2p", "mrr", "all"],
+        ["zeta", "2p", "mrr", "links=2"],
+        ["zeta", "2p", "mrr", "links=10"],
+        ["always", "2p", "mrr", "all"],
+    ]
+    assert {tuple(one[4:]) for one in rows} == {("0.3", "0.5", "+0.2")}
+    assert found.classes[4:] == ["number", "number", "number delta"]
+    assert "query set umls-test, ties pessimistic" in page.read_text()
+
+
+def test_a_number_has_one_row_with_what_else_of_it_changed(runs, tmp_path):
+    old, new = runs([row(0.3, n_queries=4), row(0.3, shape="3p")], [row(0.5, n_queries=5)])
+    page = tmp_path / "diff.html"
+    assert main([str(old), str(new), "--html", str(page)]) == 1
+    changed, removed = Cells(page).tables
+    assert changed == [
+        ["model", "old", "new", "delta", "also"],
+        ["mlp", "0.3", "0.5", "+0.2", "n queries 4 → 5"],
+    ]
+    assert removed == [["model", "value"], ["mlp", "0.3"]]
 
 
 def test_all_differences_are_in_the_json_and_few_are_made_without_it(runs, tmp_path):

@@ -3,6 +3,7 @@
 import json
 
 import numpy as np
+import pyarrow as pa
 import pytest
 
 import explain
@@ -12,7 +13,8 @@ from clqa.formulas import parse
 from clqa.graphs import make_graph, write_graph
 from clqa.predictions import write_predictions
 from clqa.predictors import make_predictor, n_reciprocal, write_predictor
-from clqa.query_sets import Queries, describe_queries, query_ids, write_queries
+from clqa.query_sets import Queries, describe_queries, query_ids, set_hash, write_queries
+from clqa.tables import read_table, write_table
 from clqa.vocabularies import label_array, vocabulary_hash, write_labels
 from clqa.worded_queries import in_words
 from predict_answers import predict_answers
@@ -96,7 +98,7 @@ def test_case_99_the_witnesses_of_an_answer_are_told_by_their_missing_edges(tmp_
     assert lines(capsys, tmp_path, query_id, "--answer", "x")[9:] == [
         "hard answers (1): x",
         "retracted answers (0)",
-        "why x: 2 witnesses, at least 1 missing edges",
+        "why x: 2 witnesses, at least 1 missing edge",
         "  1. e1 = b: 1 missing",
         "     (a) -r-> (b)  observed",
         "     (b) -s-> (x)  missing",
@@ -117,6 +119,43 @@ def test_case_99_a_model_is_told_with_rank_score_and_better_candidates(tmp_path,
     )
 
 
+def test_ranks_of_queries_that_were_drawn_before_are_told(tmp_path, capsys):
+    graph, query_id, metadata = make_results(tmp_path)
+    rank_scores(tmp_path, graph, query_id, metadata, [0.9, 0.5, 0.7, 0.5])
+    path = tmp_path / "queries/tiny-test/all.parquet"
+    rows, about = read_table(path)
+    other = pa.table({**dict(zip(rows.column_names, rows.columns, strict=True)),
+                      "query_id": ["0" * 20]}, schema=rows.schema)  # fmt: skip
+    write_table(path, other, {**about, "queries": set_hash(["0" * 20])})
+    given = ["--queries", "tiny-test", "--id", "00", "--results", str(tmp_path), "--model", "some"]
+    assert explain.main(given) == 1
+    error = capsys.readouterr().err
+    assert "not the ranks of the queries that tiny-test has now; run the workflow again" in error
+    assert "delete" not in error
+
+
+@pytest.mark.parametrize(
+    ("bound", "text"),
+    [
+        (
+            "best",
+            "some.best: f = x: rank 3 to 4 at best of 4 (observed-and-full), score 0.5 at most",
+        ),
+        (
+            "worst",
+            "some.worst: f = x: rank 3 to 4 at worst of 4 (observed-and-full), score 0.5 at least",
+        ),
+    ],
+)
+def test_what_is_a_bound_is_called_one(tmp_path, capsys, bound, text):
+    graph, query_id, metadata = make_results(tmp_path)
+    rank_scores(tmp_path, graph, query_id, metadata, [0.9, 0.5, 0.7, 0.5], {"unlisted": bound})
+    for kind in ("ranks", "tops"):
+        folder = tmp_path / kind / "tiny-test"
+        (folder / "some").rename(folder / f"some.{bound}")
+    assert text in lines(capsys, tmp_path, query_id, "--model", f"some.{bound}")
+
+
 def test_what_is_no_answer_has_no_witness_and_no_rank(tmp_path, capsys):
     graph, query_id, metadata = make_results(tmp_path)
     rank_scores(tmp_path, graph, query_id, metadata, [0.9, 0.5, 0.7, 0.5])
@@ -134,7 +173,7 @@ def test_several_free_variables_have_a_witness_and_a_rank_each(tmp_path, capsys)
     arguments = ("--answer", "c", "--answer", "x", "--model", "some")
     found = lines(capsys, tmp_path, query_id, *arguments)
     assert "hard answers (2): (b, x); (c, x)" in found
-    start = found.index("why (c, x): 1 witnesses, at least 2 missing edges")
+    start = found.index("why (c, x): 1 witness, at least 2 missing edges")
     assert found[start + 1 : start + 4] == [
         "  1. no other entity: 2 missing",
         "     (a) -r-> (c)  missing",

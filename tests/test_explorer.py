@@ -9,10 +9,11 @@ import pytest
 
 from assemble_report import assemble_report
 from clqa.errors import InputError
-from clqa.example_queries import browser, example_ranks, examples, number_per_shape
+from clqa.example_queries import examples, number_per_shape
 from clqa.explorer import SWITCHES, explorer
 from clqa.formulas import parse
 from clqa.page_scripts import inline_json
+from clqa.query_browsers import browser, example_ranks
 from clqa.query_sets import Answers, AnswerTable, Queries, QueryTable
 from clqa.ragged import Ragged
 from clqa.rank_curves import Ranked, curve_ranks, curves, read_primary, shape_curves
@@ -270,26 +271,32 @@ LABELS = ["Anna", "Bert", "</script>", "Dora"], ["likes", "knows"]
 
 def test_examples_are_the_first_queries_by_id_that_have_hard_answers():
     given = tables("r1(s1,f)", [[0], [1], [2]], [[0], [1], [0]], [[], [0], [3]], [[1], [], [0, 3]])
-    found = examples(*given, 1, *LABELS)
-    assert [(one.query_id, one.text, one.easy, one.hard) for one in found] == [
-        ("b", '"likes"("</script>",f)', [(3,)], [(0,), (3,)])
+    found = examples(*given, ["s"])
+    assert [(one.query_id, one.values, one.easy, one.hard) for one in found] == [
+        ("b", {"s1": 2, "r1": 0}, [(3,)], [(0,), (3,)]),
+        ("c", {"s1": 0, "r1": 0}, [], [(1,)]),
     ]
-    assert [one.query_id for one in examples(*given, 9, *LABELS)] == ["b", "c"]
+    (one,) = examples(*given, ["s", *map(str, range(150))])
+    assert one.query_id == "b"
+    assert examples(*given, ["other"]) == []
 
 
 def test_a_long_list_of_answers_is_cut_and_counted():
     given = tables("r1(s1,f)", [[0]], [[0]], [list(range(12))], [list(range(20, 45))])
-    (one,) = examples(*given, 1, [str(number) for number in range(50)], ["likes"])
+    (one,) = examples(*given, ["s"])
     assert (len(one.easy), one.n_easy, len(one.hard), one.n_hard) == (10, 12, 20, 25)
     assert len(one.links) == 20
 
 
 def test_an_example_has_the_best_and_the_worst_rank_of_each_answer():
     given = tables("r1(s1,f)", [[0]], [[0]], [[]], [[1, 3]])
-    chosen = examples(*given, 1, *LABELS)
+    chosen = examples(*given, ["s"])
     rows = ranked({"c": [(5, 0), (0, 0), (9, 9), (2, 4)]})
     assert example_ranks(chosen, rows) == {"c": [[[1, 1]], [[3, 7]]]}
-    found = browser(chosen, {"mlp": example_ranks(chosen, rows)}, LABELS[0])
+    found = browser(chosen, {"mlp": example_ranks(chosen, rows)}, *LABELS)
+    assert found["queries"][0]["text"] == '"likes"("Anna",f)'
+    assert found["queries"][0]["words"] == 'Which f? ("Anna") -"likes"-> (f)'
+    assert "why" not in found["queries"][0]
     assert found["labels"] == ["Bert", "Dora"]
     assert found["queries"][0]["hard"] == [[0], [1]]
     assert found["queries"][0]["ranks"] == [[1, [3, 7]]]
@@ -297,14 +304,14 @@ def test_an_example_has_the_best_and_the_worst_rank_of_each_answer():
 
 def test_answers_of_several_variables_have_a_rank_of_each_value():
     given = tables("r1(s1,f1)&r2(f1,f2)", [[0]], [[0, 1]], [[]], [[1, 3]], width=2)
-    chosen = examples(*given, 1, *LABELS)
+    chosen = examples(*given, ["s"])
     rows = [
         {"query_id": "c", "shape": "s", "variable": variable, "answer": answer,
          "greater": greater, "tied": 0}
         for variable, answer, greater in ((1, 1, 4), (2, 3, 0), (2, 1, 7))
     ]  # fmt: skip
     table = Ranked(pa.Table.from_pylist(rows), {"s": "r1(s1,f1)&r2(f1,f2)"})
-    found = browser(chosen, {"mlp": example_ranks(chosen, table)}, LABELS[0])
+    found = browser(chosen, {"mlp": example_ranks(chosen, table)}, *LABELS)
     assert found["queries"][0]["hard"] == [[0, 1]]
     assert found["queries"][0]["ranks"] == [[[5, 1]]]
 

@@ -296,6 +296,49 @@ def test_queries_are_shown_with_their_labels_and_ranks(opened):
     assert all("<b>bold</b> & more" in text for text in part.locator("summary").all_inner_texts())
 
 
+def test_why_an_answer_is_one_is_drawn_with_words_in_its_stead(opened):
+    part = opened.page.locator("[data-browser='0']")
+    part.get_by_label("Label of any shape").fill("")
+    part.locator("select").first.select_option("pni")
+    query = part.locator("details").first
+    query.locator("summary").focus()
+    opened.page.keyboard.press("Enter")
+    words = query.locator(".words").inner_text()
+    assert words.startswith("Which f? not [there is e1 so that (")
+    drawn = query.locator(".why .path")
+    labels = [HOSTILE[0], "<i>likes</i>", HOSTILE[1]]
+    assert drawn.first.get_attribute("aria-label") == (
+        "{} —{}→ {} (observed); {} —r1→ e30 (missing)".format(*labels, labels[2])
+    )
+    styles = drawn.locator(".line").evaluate_all(
+        "lines => lines.map(one => getComputedStyle(one).borderTopStyle)"
+    )
+    # The second path is what a model takes.
+    assert styles == ["solid", "dashed", "solid", "dotted"]
+    assert query.locator(".why li", has_text="not [").count() == 1
+    assert query.locator(".why").get_by_text("of degree 0.1875").count() == 1
+    select = query.get_by_label("Why this is an answer").first
+    while not select.evaluate("one => one === document.activeElement"):
+        opened.page.keyboard.press("Tab")
+    opened.page.keyboard.press("ArrowDown")
+    assert drawn.count() == 1
+    assert "(observed); " in drawn.get_attribute("aria-label")
+    assert "—r1→ e31 (missing)" in drawn.get_attribute("aria-label")
+
+
+def test_paths_fit_a_phone(browser, given):
+    found = Opened(browser, given["path_to_report"], viewport=SIZES["phone"])
+    query = found.page.locator("[data-browser='0'] details").first
+    query.locator("summary").click()
+    box = query.locator(".why").bounding_box()
+    for path in query.locator(".why .path > *").all():
+        own = path.bounding_box()
+        assert box["x"] <= own["x"]
+        assert own["x"] + own["width"] <= box["x"] + box["width"] + 1
+    assert found.faults == []
+    found.context.close()
+
+
 def test_labels_keep_their_direction_and_are_no_markup(opened):
     assert not opened.page.evaluate("document.body.innerHTML.includes('<b>bold')")
     part = opened.page.locator("[data-browser='0']")

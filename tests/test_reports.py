@@ -21,7 +21,7 @@ from clqa.pages import stratum_label
 from clqa.reports import Row, negation_reading
 from clqa.roundings import points, rounded
 from clqa.scopes import Scope, key_of
-from clqa.strata import TITLES
+from clqa.stratum_names import TITLES
 from clqa.typesetting import latex, markdown
 from clqa.wide_tables import by_stratum, effects, headline, suspects, tie_rates
 from diff_results import diff_results

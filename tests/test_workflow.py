@@ -10,6 +10,7 @@ import shutil
 import subprocess
 import sys
 import time
+import zipfile
 from pathlib import Path
 
 import numpy as np
@@ -110,6 +111,7 @@ def finished(tmp_path_factory) -> Path:
         "predict_oracle": 2,
         "predict_answers": 8,
         "audit_queries": 1,
+        "explain_examples": 1,
         **ALL_MODELS,
     }
     return folder
@@ -198,6 +200,7 @@ def test_every_job_has_a_log(finished):
         "estimate_intervals",
         "compare_models",
         "audit_queries",
+        "explain_examples",
         "assemble_report",
     }
 
@@ -246,6 +249,7 @@ def test_a_fresh_clone_with_restored_results_reruns_nothing(finished, tmp_path, 
             "scripts/clqa/averages.py",
             {name: count for name, count in ALL_MODELS.items() if name != "rank_answers"},
         ),
+        ("scripts/clqa/edge_indexes.py", {"explain_examples": 1, "assemble_report": 1}),
         ("scripts/clqa/cardinalities.py", {"evaluate_sets": 5, "assemble_report": 1}),
         ("scripts/clqa/ranks.py", ALL_MODELS),
         ("scripts/models/popularity.py", {"predict_answers": 2, **PER_MODEL, **OF_RUN}),
@@ -273,6 +277,7 @@ def test_a_changed_formula_reruns_its_shard_only(folder):
         "sample_queries": 2,
         "split_answers": 2,
         "audit_queries": 1,
+        "explain_examples": 1,
         "predict_oracle": 1,
         "predict_answers": 4,
         **ALL_MODELS,
@@ -452,6 +457,41 @@ def test_a_run_ends_with_the_place_of_its_report(folder):
     lines = [(run.stdout + run.stderr).splitlines() for run in (part, nothing, plan, whole)]
     assert [run.returncode for run in (part, nothing, plan, whole)] == [0] * 4
     assert [found.count(told) for found in lines] == [0, 0, 0, 1]
+    start = lines[-1].index("MRR × 100, pessimistic ties, filter observed-and-full")
+    assert lines[-1][start + 2].split() == ["EPFO", "negation"]
+    assert [line.split()[0] for line in lines[-1][start + 3 : start + 8]] == sorted(
+        MODELS, key=lambda name: (name in ("oracle", "random", "constant"), MODELS.index(name))
+    )
+    assert "oracle            100.0     100.0" in lines[-1][start + 3 : start + 8]
+
+
+def test_snakemakes_own_report_has_every_result_with_caption_category_and_label(finished, tmp_path):
+    path = tmp_path / "own.zip"
+    made = snakemake(finished, "--report", str(path))
+    assert made.returncode == 0, (made.stdout + made.stderr)[-2000:]
+    with zipfile.ZipFile(path) as archive:
+        text = archive.read("own/report.html").decode()
+        inside = {name.rpartition("/")[2] for name in archive.namelist()}
+    found = {
+        name: json.loads(
+            re.search(rf"<script id=.{name}.>\s*var {name} = (.*)", text)[1].rstrip(";")
+        )
+        for name in ("categories", "results")
+    }
+    run = finished / "results/runs/toy"
+    tables = {f"results/runs/toy/tables/{path.name}" for path in (run / "tables").glob("*.tsv")}
+    made = {f"results/runs/toy/{path.name}" for path in run.iterdir() if path.is_file()}
+    assert found["results"].keys() == {*tables, *made, "results/audits/toy-test.json"}
+    assert found["categories"].keys() == {"Report", "Tables", "Provenance", "Query sets"}
+    for name, about in found["results"].items():
+        assert Path(name).name in inside
+        assert len(about["labels"]) == 1
+        caption = re.sub("<[^>]*>", "", about["caption"])
+        assert "toy" in caption
+        assert "{{" not in caption
+    overview = found["results"]["results/runs/toy/tables/overview.tsv"]
+    assert overview["labels"] == {"table": "overview"}
+    assert "Table overview of the run toy" in re.sub("<[^>]*>", "", overview["caption"])
 
 
 def test_predictions_can_be_dropped_after_ranking(folder):

@@ -6,11 +6,10 @@ are edges and no negated part holds. They are listed by the number of edges that
 
 import itertools
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Container, Iterator, Mapping
 from typing import NamedTuple
 
-import numpy as np
-
+from clqa.edge_indexes import Edges
 from clqa.formulas import (
     And,
     Atom,
@@ -24,14 +23,6 @@ from clqa.formulas import (
 
 # So many partial assignments are tried at most for one answer.
 MOST_TRIED = 200_000
-
-
-class Edges(NamedTuple):
-    """Edges as sets and in both directions, for one query at a time."""
-
-    known: set[tuple[int, int, int]]
-    tails: dict[tuple[int, int], list[int]]
-    heads: dict[tuple[int, int], list[int]]
 
 
 class Step(NamedTuple):
@@ -64,27 +55,12 @@ class CrispWitness(NamedTuple):
         return sum(step.status == "missing" for step in self.steps)
 
 
-def indexed_edges(parts: Iterable[np.ndarray], relations: Collection[int]) -> Edges:
-    """The edges of some relations.
-
-    Parameters
-    ----------
-    parts : arrays (n, 3) of head, relation and tail
-    """
-    rows = [row for one in parts for row in one[np.isin(one[:, 1], [*relations])].tolist()]
-    edges = Edges({tuple(row) for row in rows}, {}, {})
-    for head, relation, tail in sorted(edges.known):
-        edges.tails.setdefault((head, relation), []).append(tail)
-        edges.heads.setdefault((tail, relation), []).append(head)
-    return edges
-
-
 def crisp_witnesses(
     formula: Formula,
     values: Mapping[str, int],
     answer: Mapping[str, int],
     full: Edges,
-    observed: set[tuple[int, int, int]],
+    observed: Container[tuple[int, int, int]],
     n_entities: int,
 ) -> tuple[list[CrispWitness], bool]:
     """The witnesses of an answer, those with the fewest missing edges first.
@@ -93,7 +69,7 @@ def crisp_witnesses(
     ----------
     values, answer : dict
         Ids of the constants and relations, and of the free variables.
-    observed : set of (head, relation, tail)
+    observed : container of (head, relation, tail)
 
     Returns
     -------
@@ -102,10 +78,48 @@ def crisp_witnesses(
     is_whole : bool
         Whether all assignments were tried; else there may be others, with fewer missing edges.
     """
-    bound = {**values, **answer}
-    budget = itertools.count()
     found: dict[tuple, CrispWitness] = {}
     is_whole = True
+    about = formula, {**values, **answer}, full, observed, n_entities
+    for witness in _witnesses(*about, MOST_TRIED):
+        if witness is None:
+            is_whole = False
+            continue
+        edges = tuple(sorted({step.edge for step in witness.steps}))
+        found.setdefault((tuple(witness.assignment.items()), edges), witness)
+    ordered = sorted(found.items(), key=lambda pair: (pair[1].n_missing, pair[0]))
+    return [witness for _, witness in ordered], is_whole
+
+
+def some_witness(
+    formula: Formula,
+    values: Mapping[str, int],
+    answer: Mapping[str, int],
+    full: Edges,
+    observed: Container[tuple[int, int, int]],
+    n_entities: int,
+    enough: int,
+    most: int,
+) -> CrispWitness | None:
+    """A witness of at most `enough` missing edges, or of the fewest among `most` tried; else none.
+
+    The other parameters are those of `crisp_witnesses`.
+    """
+    about = formula, {**values, **answer}, full, observed, n_entities
+    best = None
+    for witness in filter(None, _witnesses(*about, most)):
+        if best is None or witness.n_missing < best.n_missing:
+            best = witness
+        if best.n_missing <= enough:
+            break
+    return best
+
+
+def _witnesses(
+    formula: Formula, bound, full: Edges, observed, n_entities: int, most: int
+) -> Iterator[CrispWitness | None]:
+    """Witnesses as they are found, some of them twice; None where too many have been tried."""
+    budget = iter(range(most))
     normal = negation_normal(without_implications(formula))
     whole = variables(normal)
     for parts in alternatives(normal):
@@ -113,14 +127,11 @@ def crisp_witnesses(
         absent = tuple(part.inner for part in parts if isinstance(part, Not))
         for assignment in _assignments(atoms, absent, bound, full, n_entities, whole, budget):
             if assignment is None:
-                is_whole = False
+                yield None
                 break
             steps = tuple(_step(atom, assignment, observed) for atom in atoms)
             own = {name: assignment[name] for name in sorted(assignment) if name[0] == "e"}
-            key = (tuple(own.items()), tuple(sorted({step.edge for step in steps})))
-            found.setdefault(key, CrispWitness(own, steps, absent))
-    ordered = sorted(found.items(), key=lambda pair: (pair[1].n_missing, pair[0]))
-    return [witness for _, witness in ordered], is_whole
+            yield CrispWitness(own, steps, absent)
 
 
 def alternatives(formula: Formula) -> Iterator[tuple[Formula, ...]]:
@@ -136,7 +147,7 @@ def alternatives(formula: Formula) -> Iterator[tuple[Formula, ...]]:
             yield (formula,)
 
 
-def _step(atom: Atom, assignment: Mapping[str, int], observed: set) -> Step:
+def _step(atom: Atom, assignment: Mapping[str, int], observed: Container) -> Step:
     edge = tuple(assignment[name] for name in (atom.head, atom.relation, atom.tail))
     return Step(edge, "observed" if edge in observed else "missing")
 
@@ -148,7 +159,7 @@ def _assignments(
 
     None at the end of the budget.
     """
-    if next(budget) > MOST_TRIED:
+    if next(budget, None) is None:
         yield None
         return
     atom = min(atoms, key=lambda one: _n_choices(one, bound, full, n_entities), default=None)
@@ -181,7 +192,7 @@ def holds(formula: Formula, bound: Mapping[str, int], full: Edges, n_entities: i
     for parts in alternatives(normal):
         atoms = [part for part in parts if isinstance(part, Atom)]
         absent = tuple(part.inner for part in parts if isinstance(part, Not))
-        found = _assignments(atoms, absent, bound, full, n_entities, whole, itertools.count())
+        found = _assignments(atoms, absent, bound, full, n_entities, whole, iter(range(MOST_TRIED)))
         if next(found, None) is not None:
             return True
     return False

@@ -20,6 +20,7 @@ from clqa.errors import InputError
 from clqa.files import read_json
 from clqa.fingerprints import differing_fields
 from clqa.keyed_tables import plain_value
+from clqa.methods import CONTROLS
 from clqa.metrics import METRICS, metric_parts
 from clqa.traces import settings_changes, trace, with_report
 
@@ -63,8 +64,9 @@ def compare_results(
     dict
         Plain JSON: `status` (equal, different or not comparable), `protocol` (the fields in which
         protocols differ), `clashes` (numbers of one subject measured by two protocols), what was
-        `added`, `removed` and `changed`, the `counts` of these four, and for each run in `traces`
-        the stages at which files differ, the first of them, and the settings that differ.
+        `added`, `removed` and `changed`, the `counts` of these four, for each run in `traces` the
+        stages at which files differ, the first of them, and the settings that differ, and the names
+        of the `controls` among the models.
 
     Raises
     ------
@@ -84,6 +86,7 @@ def compare_results(
         "force": force,
         "most": most,
         "fields": set(),
+        "controls": set(),
     }
     for name in diff["by_metric"]:
         _check_metric(name)
@@ -108,6 +111,7 @@ def _check_metric(name: str) -> None:
 
 def _concluded(diff: dict) -> dict:
     diff["protocol"] = sorted(diff.pop("fields"))
+    diff["controls"] = sorted(diff["controls"])
     traced = any(one["first"] for one in diff["traces"].values())
     diff["status"] = "different" if traced or any(diff["counts"].values()) else "equal"
     if diff["counts"]["clashes"] and not diff["force"]:
@@ -177,6 +181,9 @@ def _compare_run(diff: dict, name: str, old: Path, new: Path) -> None:
         "new": _read_optional_json(new / "versions.json"),
     }
     manifests = [_read_optional_json(side / "manifest.json") for side in (old, new)]
+    for manifest in manifests:
+        models = manifest.get("models", {}).items()
+        diff["controls"] |= {name for name, model in models if model.get("method") in CONTROLS}
     tolerance = (diff["atol"], diff["by_metric"])
     diff["traces"][name] = {
         **trace(old, new, manifests, lambda one, other: _content_differs(one, other, *tolerance)),

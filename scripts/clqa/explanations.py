@@ -1,6 +1,6 @@
 """A query of a query set with all that is known of it: its files, labels, answers and ranks."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -8,29 +8,21 @@ import numpy as np
 import pyarrow.compute as pc
 
 from clqa.adjacencies import split_view
-from clqa.algebras import algebra
 from clqa.answers import split_answers
 from clqa.errors import InputError, abridged
 from clqa.files import read_json
 from clqa.formulas import Formula, parse
-from clqa.fuzzy_answers import Search
 from clqa.graphs import Graph, read_graph
-from clqa.models import (
-    QueryBatch,
-    inference_graph,
-    load_method,
-    own_settings,
-    takes_links,
-    visible_parts,
-)
-from clqa.plans import Plan, plan, tree_plan
+from clqa.model_witnesses import open_reasoner, witnesses
+from clqa.models import QueryBatch
+from clqa.plans import Plan, plan
 from clqa.printed_queries import values_of
 from clqa.query_sets import Answers, read_answers, read_queries
 from clqa.scores import read_ranks
 from clqa.top_tables import read_tops
 from clqa.tuples import free_variables
 from clqa.vocabularies import graph_labels
-from clqa.witnesses import Witness, best_witness
+from clqa.witnesses import Witness
 
 
 class Subject(NamedTuple):
@@ -43,6 +35,8 @@ class Subject(NamedTuple):
         Ids of its constants and relations.
     folder : path
         Of the graph.
+    query_set : str
+        Hash of the queries of the shard.
     """
 
     query_id: str
@@ -57,6 +51,7 @@ class Subject(NamedTuple):
     folder: Path
     entities: Sequence[str]
     relations: Sequence[str]
+    query_set: str
 
     @property
     def variables(self) -> tuple[str, ...]:
@@ -114,6 +109,7 @@ def read_subject(results: Path, queries: str, query_id: str) -> Subject:
         graph,
         folder,
         *labels,
+        table.metadata["queries"],
     )
 
 
@@ -154,6 +150,8 @@ class Standing(NamedTuple):
     score : float or None
     better : list of (entity, score)
         Candidates that are no answers and score higher, the best first; as far as they are known.
+    bound : str
+        `best` or `worst` where rank and score are bounds, of lists that are cut; else empty.
     """
 
     variable: str
@@ -163,6 +161,7 @@ class Standing(NamedTuple):
     candidates: int
     score: float | None
     better: list[tuple[int, float]]
+    bound: str = ""
 
 
 def standings(
@@ -173,7 +172,7 @@ def standings(
     Raises
     ------
     InputError
-        If there are no ranks of the model.
+        If there are no ranks of the model, or they are of queries that were drawn before.
     """
     path = results / "ranks" / queries / model / f"{subject.shard}.parquet"
     if not path.is_file():
@@ -181,7 +180,12 @@ def standings(
         raise InputError(
             f"{model}: no ranks of such a model; there are {', '.join(known) or 'none'}"
         )
-    table, _ = read_ranks(path)
+    table, about = read_ranks(path)
+    if about["queries"] != subject.query_set:
+        what = f"not the ranks of the queries that {queries} has now"
+        raise InputError(f"{path}: {what}; run the workflow again, which makes them anew")
+    bound = about["model"]["settings"].get("unlisted", "")
+    bound = bound if model.endswith(f".{bound}") else ""
     table = table.filter(pc.equal(table["query_id"].cast("string"), subject.query_id))
     better, score = _better(results, queries, model, subject, answer)
     found = []
@@ -190,7 +194,7 @@ def standings(
         variable = subject.variables[place]
         if row["answer"] == answer[variable]:
             numbers = (row[name] for name in ("greater", "tied", "candidates"))
-            found.append(Standing(variable, row["filter"], *numbers, score, better))
+            found.append(Standing(variable, row["filter"], *numbers, score, better, bound))
     return found
 
 
@@ -230,46 +234,11 @@ def model_witness(
     settings = facts["settings"]
     if "predictor" not in settings or not isinstance(subject.batch.plan, Plan):
         return None
-    module = load_method(facts["method"], settings)
-    if not takes_links(module):
-        return None
-    parts = visible_parts(inference_graph(module, settings), subject.graph, subject.split)
-    graph = read_graph(subject.folder / "graph.npz", parts)
     predictor = results / "predictors" / subject.folder.name / f"{settings['predictor']}.npz"
-    calibrated = settings["calibration"], settings.get("hybrid", False)
-    links = module.open_links(predictor, graph, *calibrated)
-    steps = tree_plan(subject.formula)
-    degrees_of = _node_degrees(module, graph, subject.batch, steps, links, own_settings(settings))
-    search = _search(facts["method"], links, subject.batch, own_settings(settings))
-    return best_witness(steps.root, entity, search, degrees_of)
-
-
-def _node_degrees(module, graph, batch, steps, links, options) -> Callable:
-    """The degrees of a node by the method itself, each computed once.
-
-    All of them are exact, as weak intermediates may be what the best assignment takes.
-    """
-    known: dict = {}
-    options = {name: value for name, value in options.items() if name != "exact"}
-
-    def degrees_of(node):
-        if node not in known:
-            asked = batch._replace(plan=steps._replace(root=node))
-            known[node] = module.scores(graph, asked, links=links, **options)[0]
-        return known[node]
-
-    return degrees_of
-
-
-def _search(method: str, links, batch: QueryBatch, options: dict) -> Search:
-    """How a method joins degrees, and which intermediates it follows."""
-    rows = links, batch.anchors, batch.relations
-    if method == "qto":
-        scale = np.float32(options.get("negation_scale", 1.0))
-        logic = algebra("product", "standard")
-        logic = logic._replace(negate=lambda held: 1 - np.minimum(1, scale * held))
-        return Search(rows[0], logic, *rows[1:], links.n_entities)
-    name = options.get("algebra", "product")
-    logic = algebra(name, options.get("negation", "standard"))
-    beam = options.get("beam", 32 if method == "cqd_beam" else 128)
-    return Search(rows[0], logic, *rows[1:], beam)
+    graph = subject.folder / "graph.npz"
+    reasoner = open_reasoner(graph, predictor, facts["method"], settings, subject.split)
+    (found,) = witnesses(reasoner, subject.batch, [(0, entity)])
+    if found is None:
+        label = subject.entities[entity]
+        raise InputError(f"{model} gives {label!r:.80} the degree 0: there is nothing to explain")
+    return found

@@ -15,7 +15,7 @@ from clqa.scopes import Column, Scope, is_share, key_of, metric_name, shape_colu
 from clqa.score_tables import Scores
 from clqa.seeds import shown
 from clqa.shape_groups import HEADLINE, is_cell, members_of_groups
-from clqa.strata import stratum_order
+from clqa.stratum_names import stratum_order
 from clqa.wide_tables import Line, headline
 
 SWITCHES = ("metric", "ties", "filter", "candidates", "averaging", "stratum")

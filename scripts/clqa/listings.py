@@ -1,14 +1,10 @@
 """The differences between two runs as lines to read in a terminal."""
 
-from collections.abc import Iterator
-
 from clqa.content_tables import METRICS_KEYS
 from clqa.roundings import points
 
 CELLS = 4  # cells shown of a row of a table
 FILES = 5  # files shown of the first stage at which runs differ
-MOST_ROWS = 2000  # rows of a page of one kind
-SIDES = ("old", "new")
 WIDTH = 100  # of a value, in characters
 MOST = 40  # entries shown of one kind; the JSON form has them all
 
@@ -38,32 +34,6 @@ def listing(diff: dict) -> str:
     return "\n".join([*lines, "", f"{diff['status']}: {counts} of {diff['rows']} rows"]).lstrip()
 
 
-def listed(diff: dict) -> Iterator[tuple[str, int, list[tuple[str, ...]]]]:
-    """For each kind its title, its number, and rows of what, column, old, new and delta."""
-    changed = sorted(diff["changed"], key=_size, reverse=True)
-    if diff["status"] != "not comparable":
-        rows = [
-            (_name(one), ", ".join(one["fields"]), *_ends(one, *(one[s]["value"] for s in SIDES)))
-            for one in diff["clashes"]
-        ]
-        yield from _kept("protocol differs", diff["counts"]["clashes"], rows)
-        for kind in ("removed", "added"):
-            rows = [(_one_sided(one), "", "", "", "") for one in diff[kind]]
-            yield from _kept(kind, diff["counts"][kind], rows)
-        rows = [(_name(one), one["column"], *_ends(one, one["old"], one["new"])) for one in changed]
-        yield from _kept("changed", diff["counts"]["changed"], rows)
-
-
-def _kept(title: str, total: int, rows: list) -> Iterator[tuple[str, int, list]]:
-    if total:
-        yield title, total, rows[:MOST_ROWS]
-
-
-def _ends(entry: dict, old: object, new: object) -> tuple[str, str, str]:
-    texts = ["nothing" if value is None else _short(value) for value in (old, new)]
-    return *texts, "" if entry["delta"] is None else f"{entry['delta']:+.6g}"
-
-
 def _banner(diff: dict) -> list[str]:
     if not diff["clashes"]:
         return []
@@ -90,19 +60,33 @@ def traced(diff: dict) -> list[str]:
     """What of their settings differs between runs, and at which stage they come apart first."""
     lines = []
     for run, trace in diff["traces"].items():
-        lines += [f"{run}: {_setting(one)}" for one in trace["settings"]]
+        lines += [f"{run}: setting {one}" for one in settings_lines(trace)]
         if trace["first"]:
             lines.append(f"{run}: first differs at the stage {trace['first']}")
         for stage, about in trace["stages"].items():
-            different = about["different"]
-            if not different:
-                continue
-            lines.append(f"  {stage}: {len(different)} of {about['files']} files differ")
-            if stage == trace["first"]:
-                lines += [f"    {_file(one)}" for one in different[:FILES]]
-                if len(different) > FILES:
-                    lines.append(f"    ... and {len(different) - FILES} more; --json lists all")
+            if about["different"]:
+                n = len(about["different"])
+                lines.append(f"  {stage}: {n} of {about['files']} files differ")
+                if stage == trace["first"]:
+                    lines += [f"    {one}" for one in stage_lines(trace)]
     return lines
+
+
+def settings_lines(trace: dict) -> list[str]:
+    """The settings that differ, as in `seed: 1 -> 2`."""
+    return [_setting(one) for one in trace["settings"]]
+
+
+def stage_lines(trace: dict) -> list[str]:
+    """The first files that differ at the first stage at which any do."""
+    if not trace["first"] or trace["first"] not in trace["stages"]:
+        return []
+    different = trace["stages"][trace["first"]]["different"]
+    more = len(different) - FILES
+    return [
+        *(_file(one) for one in different[:FILES]),
+        *([f"... and {more} more; --json lists all"] if more > 0 else []),
+    ]
 
 
 def _setting(change: dict) -> str:
@@ -111,9 +95,9 @@ def _setting(change: dict) -> str:
     if isinstance(old, list) and isinstance(new, list) and {*map(str, old)} != {*map(str, new)}:
         gone = [f"without {one}" for one in old if one not in new]
         come = [f"with {one}" for one in new if one not in old]
-        return f"setting {change['setting']}: {', '.join(gone + come)}"
+        return f"{change['setting']}: {', '.join(gone + come)}"
     sides = ["nothing" if value is None else _short(value) for value in (old, new)]
-    return f"setting {change['setting']}: {' -> '.join(sides)}"
+    return f"{change['setting']}: {' -> '.join(sides)}"
 
 
 def _file(found: dict) -> str:

@@ -4,7 +4,8 @@ import os
 from collections.abc import Iterable, Mapping
 
 from clqa.errors import damaged
-from clqa.example_queries import MOST, browser, example_ranks, examples, number_per_shape
+from clqa.example_queries import examples
+from clqa.query_browsers import browser, example_ranks
 from clqa.query_sets import QUERIES, read_answers, read_queries
 from clqa.rank_curves import curve_ranks, curves, read_primary, shape_curves
 from clqa.scopes import Scope
@@ -20,6 +21,7 @@ def query_data(
     paths_to_answers: Paths,
     paths_to_ranks: Mapping[str, Paths],
     paths_to_labels: tuple[str | os.PathLike, str | os.PathLike],
+    explained: Mapping | None = None,
 ) -> dict:
     """The spread of ranks of a query set, and some of its queries; one shard is read at a time.
 
@@ -28,24 +30,24 @@ def query_data(
     paths_to_queries, paths_to_answers : by shard
     paths_to_ranks : by model, then by shard
     paths_to_labels : those of the entities and of the relations of the graph
+    explained : of `clqa.explanation_files.read_explanations`
 
     Raises
     ------
     InputError
         If a file is damaged, or not of these queries and models.
     """
-    shapes, chosen, ranks = list(scope.shapes)[:MOST], [], []
+    shapes, chosen, ranks = list(scope.shapes), [], []
     spread: dict[str, dict] = {model: {} for model in run["models"]}
     ranked_examples: dict[str, dict] = {model: {} for model in run["models"]}
-    labels = None
+    labels = [], []
     for shard, path in paths_to_answers.items():
         answers, queries = read_answers(path), read_queries(paths_to_queries[shard])
         about = answers.metadata
         if queries.metadata["queries"] != about["queries"]:
             raise damaged(paths_to_queries[shard], "other queries than the answers'", QUERIES.rule)
-        labels = labels or _labels(paths_to_labels, about["vocabulary"])
-        own = examples(queries, answers, number_per_shape(len(shapes)), *labels)
-        own = [one for one in own if one.shape in shapes]
+        labels = labels if any(labels) else _labels(paths_to_labels, about["vocabulary"])
+        own = examples(queries, answers, shapes)
         chosen += own
         ranks = curve_ranks(about["n_entities"])
         for model in run["models"]:
@@ -53,12 +55,11 @@ def query_data(
             spread[model] |= shape_curves(ranked, ranks, run["ties"][0])
             ranked_examples[model] |= example_ranks(own, ranked)
     chosen.sort(key=lambda one: shapes.index(one.shape))
-    entities = labels[0] if labels else []
     return {
         "name": scope.queries,
         "ranks": ranks,
         "curves": curves(scope.shapes, spread, run.get("seeds", {})),
-        "browser": browser(chosen, ranked_examples, entities),
+        "browser": browser(chosen, ranked_examples, *labels, explained),
     }
 
 

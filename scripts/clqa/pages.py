@@ -43,7 +43,7 @@ from clqa.scopes import (
 )
 from clqa.set_reports import SetView
 from clqa.shape_groups import members_of_groups
-from clqa.strata import TITLES
+from clqa.stratum_names import TITLES
 from clqa.structure_grids import structure_grid
 from clqa.switches import switch_view
 from clqa.wide_tables import (

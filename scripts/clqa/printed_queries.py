@@ -44,11 +44,15 @@ def with_labels(formula: Formula, values: Mapping[str, int], entities, relations
     entities, relations : sequences of str
         Labels by id.
     """
-    names = {
+    return to_text(renamed(formula, quoted(values, entities, relations)))
+
+
+def quoted(values: Mapping[str, int], entities, relations) -> dict[str, str]:
+    """The label of each symbol as a JSON string."""
+    return {
         symbol: json.dumps((relations if symbol[0] == "r" else entities)[id_], ensure_ascii=False)
         for symbol, id_ in values.items()
     }
-    return to_text(renamed(formula, names))
 
 
 def terms_of(

@@ -24,7 +24,7 @@ from clqa.keyed_tables import write_tsv
 from clqa.predictions import MISSING
 from clqa.score_tables import Scores
 from clqa.shape_groups import arity, members_of_groups
-from clqa.strata import TITLES, stratum_order
+from clqa.stratum_names import TITLES, stratum_order
 
 # What is averaged over what, by the level over which the mean of a shape is taken.
 AVERAGING = {

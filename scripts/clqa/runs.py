@@ -116,6 +116,11 @@ class Run(NamedTuple):
         name = self.models[model]["settings"].get("predictor")
         return name if name in self.predictors else None
 
+    def over_links(self) -> dict[str, dict]:
+        """Method and settings of the run's models that answer over predicted links."""
+        names = [name for name in self.settings["models"] if self.predictor_of(name)]
+        return {n: {key: self.models[n][key] for key in ("method", "settings")} for n in names}
+
     def method_file(self, model: str) -> str:
         """Where the code of a model's method is, below the folder of the scripts."""
         return f"models/{self.models[model]['method']}.py"

@@ -10,7 +10,7 @@ from clqa.reports import AVERAGING, Row, candidates_name
 from clqa.score_tables import Scores
 from clqa.seeds import shown
 from clqa.shape_groups import HEADLINE, arity, is_cell, members_of_groups
-from clqa.strata import KEYS, stratum_order
+from clqa.stratum_names import KEYS, stratum_order
 
 # Of a query set with more shapes a page shows groups; shape by shape it is in tables/ alone.
 MANY_SHAPES = 60

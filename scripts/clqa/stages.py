@@ -39,11 +39,12 @@ class Kind(NamedTuple):
 _OF_RANKS = (_ANSWERS, _GRAPH, _QUERIES, "predictions/{queries}/{lists}/{shard}.{ending}")
 _OF_SETS = (_TOPS, _ANSWERS, _QUERIES, _GRAPH, _LABELS[1])
 _OF_TUNING = ("tops/{valid}/{model}/{shard}.parquet", "answers/{valid}/{shard}.parquet")
+_EXPLANATIONS = "explanations/{run}/{queries}.json"
 _OF_REPORT = (
     *(_SCORES, "intervals/{queries}/{model}.parquet", "comparisons/{run}/{queries}.parquet"),
     *("sets/{queries}/{model}/sets.parquet", "sets/{queries}/{model}/bands.parquet"),
     *(_ANSWERS, "queries/{queries}/{shard}.json", "audits/{queries}.json"),
-    *("graphs/{graph}/summary.json", *_LABELS, _QUERIES, _RANKS),
+    *("graphs/{graph}/summary.json", *_LABELS, _QUERIES, _RANKS, _EXPLANATIONS),
 )
 KINDS = (
     Kind("graph", "download_graph", "graphs/{graph}/receipt.json"),
@@ -67,6 +68,7 @@ KINDS = (
     Kind("metrics", "score_answers", _SCORES, (_RANKS, _ANSWERS, _QUERIES, _GRAPH, _LABELS[1])),
     Kind("metrics", "estimate_intervals", "intervals/{queries}/{model}.parquet", (_SCORES,)),
     Kind("metrics", "compare_models", "comparisons/{run}/{queries}.parquet", (_SCORES,)),
+    Kind("metrics", "explain_examples", _EXPLANATIONS, (_QUERIES, _ANSWERS, _GRAPH)),
     Kind("metrics", "evaluate_sets", _SETS, (*_OF_SETS, *_OF_TUNING)),
     Kind("metrics", "assemble_report", "runs/{run}/{*file}", _OF_REPORT),
 )
@@ -161,7 +163,7 @@ def _inputs(
 
 
 def _further(rule: str, known: dict[str, str], facts: Facts) -> Iterator[str]:
-    """Inputs of the rules that take the place of others: for published queries, for the oracle."""
+    """Inputs that hang on what is asked: published queries, the oracle, models over links."""
     is_published = "published" in facts.query_sets.get(known.get("queries", ""), {})
     if rule == "sample_queries" and is_published:
         yield from (*_LABELS, _RECEIPT)
@@ -169,6 +171,10 @@ def _further(rule: str, known: dict[str, str], facts: Facts) -> Iterator[str]:
         yield _PUBLISHED
     if rule == "predict_answers" and _is_oracle(known, facts):
         yield _ANSWERS
+    if rule == "explain_examples":
+        for model in facts.models.values():
+            if "predictor" in model.get("settings", {}):
+                yield f"predictors/{{graph}}/{model['settings']['predictor']}.npz"
 
 
 def _is_read(rule: str, path: str, facts: Facts) -> bool:

@@ -17,29 +17,13 @@ from clqa.formulas import Formula, atoms, parse, symbols
 from clqa.graphs import Graph
 from clqa.query_sets import AnswerTable, QueryTable, arity_of
 from clqa.reduction_classes import find_class_table
+from clqa.stratum_names import KEYS, OF_QUERIES, natural_order
 from clqa.tuple_counts import defined_variables, known_answers
 
-OF_ANSWERS = ("links", "class")
-OF_QUERIES = ("size", "degree", "relation", "defined")
-KEYS = (*OF_ANSWERS, *OF_QUERIES)
 OF_WHOLE_QUERIES = ("links", *OF_QUERIES)
 # Buckets start at these numbers.
 _SIZES = (0, 1, 2, 5, 10, 20, 50, 100)
 _DEGREES = (0, 1, 10, 100, 1000, 10_000)
-TITLES = {
-    "links": "number of missing links",
-    "class": "reduction class",
-    "size": "number of true answers",
-    "degree": "degree of the anchor",
-    "relation": "last relation",
-    "defined": "number of variables with hard values",
-}
-
-
-def stratum_order(name: str) -> tuple:
-    """Sorts strata: none first, then key by key, buckets and numbers by their first number."""
-    key, _, value = name.partition("=")
-    return (KEYS.index(key) if key in KEYS else -1, *_natural(value))
 
 
 class Stratum(NamedTuple):
@@ -137,16 +121,10 @@ def _of_numbers(key: str, values: np.ndarray) -> Iterator[Stratum]:
 
 def _of_names(key: str, names: np.ndarray, whole: bool = True) -> Iterator[Stratum]:
     found, places = np.unique(names, return_inverse=True)
-    order = sorted(range(len(found)), key=lambda place: _natural(found[place]))
+    order = sorted(range(len(found)), key=lambda place: natural_order(found[place]))
     for place in order:
         if found[place]:
             yield Stratum(f"{key}={found[place]}", places == place, whole)
-
-
-def _natural(name: str) -> tuple[int, str]:
-    """Order of buckets by their first number, and of other names by their letters."""
-    digits = name.rstrip("+").partition("-")[0]
-    return (int(digits), "") if digits.isdigit() else (1 << 62, name)
 
 
 def _joined(parts: Sequence[np.ndarray], dtype) -> np.ndarray:

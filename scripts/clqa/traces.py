@@ -66,7 +66,7 @@ def _files(manifest: dict) -> dict[str, str]:
     """Hashes by path, the run's name taken out; what the run itself wrote is compared by rows."""
     found = {}
     for path, about in manifest.get("files", {}).items():
-        if not path.startswith("runs/"):
+        if not path.startswith(("runs/", "explanations/")):  # the latter are for the page alone
             name = path.replace(f"comparisons/{manifest['run']}/", "comparisons/{run}/")
             found[name] = about if isinstance(about, str) else about["sha256"]
     return found

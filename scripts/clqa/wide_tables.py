@@ -16,7 +16,7 @@ from clqa.scopes import (
     shape_columns,
     strata,
 )
-from clqa.strata import TITLES
+from clqa.stratum_names import TITLES
 
 UNDEFINED = "–"
 # Optimistic minus pessimistic above this, 0.5 points, makes a number depend on how ties count.

@@ -23,8 +23,12 @@ from clqa.trees import (
     Vector,
 )
 
-# Kinds of witnesses whose degrees are not those of links.
-CONDITIONS = ("refutation", "given", "implied")
+# Kinds of witnesses whose degrees are not those of links, in words that an entity follows.
+CONDITIONS = {
+    "refutation": "what is negated fails for",
+    "given": "the graph's own degree of",
+    "implied": "the implication holds for",
+}
 
 
 class Link(NamedTuple):

@@ -17,6 +17,17 @@ def in_words(formula: Formula, names: Mapping[str, str]) -> str:
     return f"Which {' and '.join(free)}? {_words(formula, frozenset(free), names)}"
 
 
+def absence_in_words(formula: Formula, names: Mapping[str, str]) -> str:
+    """That something does not hold, as in `not [(Anna) -likes-> (Bert)]`.
+
+    Parameters
+    ----------
+    names : dict
+        What stands for each symbol, variables that have a value included; others are bound inside.
+    """
+    return f"not [{_words(formula, frozenset(names), names)}]"
+
+
 def _words(formula: Formula, free: frozenset[str], names: Mapping[str, str]) -> str:
     own = sorted(bound_at(formula, free))
     start = f"there is {' and '.join(own)} so that " if own else ""

@@ -4,16 +4,15 @@ function isolated(text) {
   return make("bdi", {}, text);
 }
 
-// A formula whose labels, JSON strings, keep their own direction.
-function formula(text) {
-  const code = make("code", { dir: "ltr" });
+// Text whose labels, JSON strings, keep their own direction; without quotes they are read.
+function labelled(text, isQuoted) {
+  const parts = [];
   let last = 0;
   for (const found of text.matchAll(/"(?:[^"\\]|\\.)*"/g)) {
-    code.append(text.slice(last, found.index), isolated(found[0]));
+    parts.push(text.slice(last, found.index), isolated(isQuoted ? found[0] : JSON.parse(found[0])));
     last = found.index + found[0].length;
   }
-  code.append(text.slice(last));
-  return code;
+  return [...parts, text.slice(last)];
 }
 
 function answer(part, places) {
@@ -48,18 +47,87 @@ function more(shown, all) {
   return all > shown ? ` and ${(all - shown).toLocaleString("en")} more` : "";
 }
 
+// Why an answer is one: edges as paths, each of which ends where no edge goes on, or at the answer.
+
+const STATUSES = ["observed", "missing", "predicted"];
+
+function paths(edges, ends) {
+  const found = [];
+  for (const edge of edges) {
+    const path = found.find((one) => one.at(-1)[2] === edge[0] && !ends.includes(edge[0]));
+    if (path) path.push(edge);
+    else found.push([edge]);
+  }
+  return found;
+}
+
+function edgeText([, , , status, isNegated, degree]) {
+  if (isNegated) return `not so, ${degree}`;
+  return degree === undefined ? STATUSES[status] : `${STATUSES[status]}, ${degree}`;
+}
+
+function edgeMark(part, edge) {
+  const relation = isolated(part.relations[edge[1]]);
+  return make("span", { class: `edge ${STATUSES[edge[3]]}` }, ...(edge[4] ? ["not ", relation] : [relation]),
+    make("span", { class: "line" }), make("small", {}, edgeText(edge)));
+}
+
+function node(part, place, ends) {
+  return make("span", { class: ends.includes(place) ? "node end" : "node" }, isolated(part.labels[place]));
+}
+
+function drawing(part, path, ends) {
+  const words = path.map((edge) => `${part.labels[edge[0]]} —${edge[4] ? "not " : ""}${part.relations[edge[1]]}→ ${part.labels[edge[2]]} (${edgeText(edge)})`);
+  const marks = path.flatMap((edge) => [edgeMark(part, edge), node(part, edge[2], ends)]);
+  return make("li", {}, make("span", { class: "path", dir: "ltr", role: "img", "aria-label": words.join("; ") }, node(part, path[0][0], ends), ...marks));
+}
+
+function drawings(part, edges, ends, others) {
+  return make("ul", { class: "paths" }, ...paths(edges, ends).map((path) => drawing(part, path, ends)),
+    ...others.map((other) => make("li", {}, ...other)));
+}
+
+function reasons(part, query, number) {
+  const ends = query.hard[number];
+  const why = query.why[number];
+  const parts = why
+    ? [make("p", {}, `On the full graph, by ${why.steps.length ? "these edges" : "the lack of edges"}:`), drawings(part, why.steps, ends, why.absent.map((text) => labelled(text, false)))]
+    : [make("p", {}, "Too many assignments to find one here; ", make("code", {}, "scripts/explain.py"), " looks further.")];
+  if (number === 0) {
+    query.models.forEach((found, place) => {
+      if (!found) return;
+      const rest = found.rest.map(([text, entity, degree]) => [`${text} `, isolated(part.labels[entity]), `, ${degree}`]);
+      parts.push(make("p", {}, `The best that ${part.explained[place]} finds, of degree ${found.degree}:`), drawings(part, found.links, ends, rest));
+    });
+  }
+  return parts;
+}
+
+function why(part, query) {
+  if (!query.why || !query.hard.length) return [];
+  const told = make("div", { class: "why", role: "group", "aria-label": "Why this is an answer" });
+  const tell = (number) => told.replaceChildren(...reasons(part, query, number));
+  tell(0);
+  const names = query.hard.map((places) => places.map((place) => part.labels[place]).join(", "));
+  if (names.length === 1) return [make("p", {}, "Why ", ...answer(part, query.hard[0]), " is an answer:"), told];
+  const select = make("select", { change: () => tell(select.selectedIndex) }, ...names.map((name) => make("option", {}, name)));
+  return [make("div", { class: "controls" }, make("label", {}, make("span", {}, "Why this is an answer"), select)), told];
+}
+
 function opened(part, query) {
   const easy = query.easy.flatMap((places, number) => [...(number ? ["; "] : []), ...answer(part, places)]);
   return [
+    make("p", { class: "words" }, ...labelled(query.words, false)),
     make("p", {}, `Easy answers (${query.n[0]}): `, ...(easy.length ? easy : ["none"]), more(query.easy.length, query.n[0]), "."),
     answerTable(part, query),
+    ...why(part, query),
     make("p", { class: "note" }, `Query ${query.id}${query.n[1] > query.hard.length ? `; ${query.hard.length} of ${query.n[1]} hard answers are shown` : ""}.`),
   ];
 }
 
 function item(part, query) {
   const details = make("details", { class: "query" },
-    make("summary", {}, formula(query.text), make("small", {}, ` ${query.n[1]} hard, ${query.n[0]} easy`)));
+    make("summary", {}, make("code", { dir: "ltr" }, ...labelled(query.text, true)), make("small", {}, ` ${query.n[1]} hard, ${query.n[0]} easy`)));
   details.addEventListener("toggle", () => {
     if (details.open && details.childElementCount === 1) details.append(...opened(part, query));
   });

@@ -1,4 +1,5 @@
-# Which files the rules of predictions read, and which of theirs are kept.
+# Which files the rules of predictions read, which of theirs are kept, and what a run ends with.
+import shutil
 
 
 def kept(path):
@@ -68,3 +69,12 @@ def origin_files():
         *sorted(predictors),
         *each_shard(ranked, query_sets, model=RUN.settings["models"]),
     ]
+
+
+def summarize(output):
+    """Print the averages of a run that has just been made, and where its report is."""
+    from clqa.run_summaries import run_summary
+
+    width = shutil.get_terminal_size((100, 24)).columns
+    print("", *run_summary(Path(output.tables) / "overview.tsv", width), "", sep="\n")
+    print(f"report: {output.report}")

@@ -122,7 +122,13 @@ rule audit_queries:
         entities=lambda wildcards: graph_of(wildcards, "entities"),
         relations=lambda wildcards: graph_of(wildcards, "relations"),
     output:
-        audit="results/audits/{queries}.json",
+        audit=report(
+            "results/audits/{queries}.json",
+            caption="../report/audits.rst",
+            category="Query sets",
+            subcategory="{queries}",
+            labels={"result": "audit"},
+        ),
     log:
         "results/logs/audit_queries/{queries}.log",
     conda:

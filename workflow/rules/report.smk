@@ -1,3 +1,34 @@
+rule explain_examples:
+    """Find why the queries of {wildcards.queries} that the report shows have their answers."""
+    input:
+        queries=lambda wildcards: each_shard(
+            rules.sample_queries.output.queries, [wildcards.queries]
+        ),
+        answers=lambda wildcards: each_shard(
+            rules.split_answers.output.answers, [wildcards.queries]
+        ),
+        graph=graph_of,
+        predictors=lambda wildcards: [
+            predictor_file(wildcards.queries, model) for model in RUN.over_links()
+        ],
+    output:
+        explanations="results/explanations/{run}/{queries}.json",
+    log:
+        "results/logs/explain_examples/{run}/{queries}.log",
+    conda:
+        "../../envs/clqa.yaml"
+    resources:
+        mem_mb=growing(4000),
+        runtime=growing(60),
+    params:
+        code=code("explain_examples.py", *map(RUN.method_file, RUN.over_links())),
+        split=lambda wildcards: RUN.query_sets[wildcards.queries]["split"],
+        shapes=RUN.settings["shapes"],
+        models=RUN.over_links(),
+    script:
+        "../../scripts/explain_examples.py"
+
+
 rule assemble_report:
     """Put the scores of the run {wildcards.run} into tables, figures and one page."""
     input:
@@ -13,6 +44,11 @@ rule assemble_report:
         ),
         comparisons=expand(
             rules.compare_models.output.comparisons,
+            queries=RUN.settings["query_sets"],
+            allow_missing=True,
+        ),
+        explanations=expand(
+            rules.explain_examples.output.explanations,
             queries=RUN.settings["query_sets"],
             allow_missing=True,
         ),
@@ -47,19 +83,42 @@ rule assemble_report:
             f"{WORKFLOW}/report/{{name}}.js", name=["tables", "figures", "explorer", "queries"]
         ),
     output:
-        metrics=report(
-            "results/runs/{run}/metrics.tsv",
-            caption="../report/metrics.rst",
-            category="Report",
-        ),
         report=report(
             "results/runs/{run}/report.html",
             caption="../report/report.rst",
             category="Report",
+            subcategory="{run}",
+            labels={"result": "page with tables and figures"},
         ),
-        versions="results/runs/{run}/versions.json",
-        manifest="results/runs/{run}/manifest.json",
-        tables=directory("results/runs/{run}/tables"),
+        metrics=report(
+            "results/runs/{run}/metrics.tsv",
+            caption="../report/metrics.rst",
+            category="Report",
+            subcategory="{run}",
+            labels={"result": "all numbers, one per line"},
+        ),
+        tables=report(
+            directory("results/runs/{run}/tables"),
+            patterns=["{table}.tsv"],
+            caption="../report/tables.rst",
+            category="Tables",
+            subcategory="{run}",
+            labels={"table": "{table}"},
+        ),
+        versions=report(
+            "results/runs/{run}/versions.json",
+            caption="../report/versions.rst",
+            category="Provenance",
+            subcategory="{run}",
+            labels={"result": "versions of the software"},
+        ),
+        manifest=report(
+            "results/runs/{run}/manifest.json",
+            caption="../report/manifest.rst",
+            category="Provenance",
+            subcategory="{run}",
+            labels={"result": "files, protocols and settings"},
+        ),
     log:
         "results/logs/assemble_report/{run}.log",
     localrule: True
