@@ -78,6 +78,15 @@ def check_form(path: Path, name: str, refuse_web_page: bool = False) -> None:
         raise InputError(f"{name}: a web page, not data (starts with {shown})")
 
 
+def wrong_form(path: Path, name: str) -> str | None:
+    """What tells a file, or its start, from one of the form that its name says, or none."""
+    try:
+        check_form(path, name, refuse_web_page=True)
+    except InputError as error:
+        return str(error)
+    return None
+
+
 @contextlib.contextmanager
 def _one_line_errors(name: str) -> Iterator[None]:
     try:
