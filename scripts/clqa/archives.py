@@ -10,13 +10,12 @@ import lzma
 import shutil
 import stat
 import tarfile
-import zipfile
 from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
 from typing import IO
 
 from clqa.errors import InputError, abridged
-from clqa.unpacking import Bounded, copied, most_bytes
+from clqa.unpacking import LONGEST_HEADER, Bounded, copied, most_bytes, open_zip
 
 ENDINGS = {
     "zip": (".zip", ".whl"),
@@ -33,7 +32,6 @@ FIRST_BYTES = {
 }
 WEB_PAGE = (b"<html", b"<!doctype html")
 MOST_MEMBERS = 1 << 17
-LONGEST_HEADER = 1 << 23  # bytes; a zip has one of all its members
 
 
 def form_of(name: str) -> str:
@@ -146,10 +144,7 @@ def _opened(archive: Path, name: str):
 
 @contextlib.contextmanager
 def _zip_members(path: Path, name: str):
-    with (
-        path.open("rb") as stream,
-        zipfile.ZipFile(Bounded(stream, path.stat().st_size, LONGEST_HEADER)) as archive,
-    ):
+    with path.open("rb") as stream, open_zip(stream) as archive:
         files = [info for info in archive.infolist() if not info.is_dir()]
         for info in files:
             if stat.S_ISLNK(info.external_attr >> 16):

@@ -187,7 +187,13 @@ def _from_arrays(path, rows: list[Key] | None) -> tuple[_Pairs, list[Key], dict]
     is_listed = entities != -1
     numbers = np.broadcast_to(np.arange(len(rows))[:, None], entities.shape)[is_listed]
     pairs = _Pairs(numbers, entities[is_listed].astype(np.int64), scores[is_listed].astype(float))
-    more = {name: arrays[name].tolist() for name in COUNTS if name in arrays}
+    more = {name: arrays[name] for name in COUNTS if name in arrays}
+    for name, given in more.items():
+        if given.shape != (len(rows),) or given.dtype.kind not in "iuf":
+            raise InputError(
+                f"{path}: {name} of {given.dtype} {given.shape}; expected numbers ({len(rows)},)"
+            )
+    more = {name: given.tolist() for name, given in more.items()}
     return pairs, rows, more
 
 

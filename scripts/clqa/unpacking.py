@@ -4,6 +4,7 @@ A few bytes of an archive, or of a table, can stand for very many. What unpacks 
 times its size is refused, unless that is no more than `SMALL`.
 """
 
+import zipfile
 from typing import IO
 
 from clqa.checksums import readable_size
@@ -11,6 +12,7 @@ from clqa.errors import InputError
 
 RATIO = 250  # graphs and queries are packed to a tenth or so
 SMALL = 1 << 28  # bytes
+LONGEST_HEADER = 1 << 23  # bytes; a zip has one of all its members
 
 
 def most_bytes(size: int) -> int:
@@ -43,6 +45,22 @@ def read_at_most(source: IO[bytes], most: int) -> bytes:
     if len(content) > most:
         raise too_much(most)
     return content
+
+
+def open_zip(stream: IO[bytes]) -> zipfile.ZipFile:
+    """A zip whose directory is no longer than `LONGEST_HEADER`, whatever it says."""
+    size = stream.seek(0, 2)
+    stream.seek(0)
+    return zipfile.ZipFile(Bounded(stream, size, LONGEST_HEADER))
+
+
+def open_arrays(stream: IO[bytes]) -> zipfile.ZipFile:
+    """A zip of arrays, which are all read at once, so that together they may not be too large."""
+    archive = open_zip(stream)
+    most = most_bytes(stream.seek(0, 2))
+    if sum(info.file_size for info in archive.infolist()) > most:
+        raise too_much(most)
+    return archive
 
 
 class Bounded:
