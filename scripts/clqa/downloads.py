@@ -6,7 +6,6 @@ hand. Beside each file `<name>.json` says where it came from and what its sha256
 
 import contextlib
 import hashlib
-import json
 import logging
 import os
 import posixpath
@@ -20,7 +19,7 @@ from pathlib import Path
 from clqa.archives import wrong_form
 from clqa.checksums import described, digest, mismatch
 from clqa.errors import InputError
-from clqa.files import write_json
+from clqa.files import read_json, write_json
 from clqa.graph_entries import Item
 from clqa.transfers import can_go_on, fetch, forget
 
@@ -135,8 +134,8 @@ def _record_path(path: Path) -> Path:
 
 
 def _record(path: Path) -> dict:
-    with contextlib.suppress(OSError, ValueError):
-        return json.loads(_record_path(path).read_text(encoding="utf-8"))
+    with contextlib.suppress(InputError):
+        return read_json(_record_path(path))
     return {}
 
 

@@ -5,12 +5,25 @@ import contextlib
 import os
 from collections.abc import Iterator
 
+_LONGEST = 1800  # characters of a message
 _BRACKETS = {list: "[]", tuple: "()", frozenset: ("frozenset({", "})")}
 _BRACKETS |= dict.fromkeys((set, dict, collections.defaultdict), "{}")
 
 
 class InputError(ValueError):
-    """Input that cannot be used; the message is one line that says what to do about it."""
+    """Input that cannot be used; the message is one line that says what to do about it.
+
+    Messages quote names from files: what no terminal should be sent is written as an escape, and
+    the middle of a very long message is left out.
+    """
+
+    def __init__(self, message: object):
+        text = str(message)
+        if not text.isprintable():
+            text = "".join(one if one.isprintable() else ascii(one)[1:-1] for one in text)
+        if len(text) > _LONGEST:
+            text = f"{text[: _LONGEST - 400]} … {text[-300:]}"
+        super().__init__(text)
 
 
 @contextlib.contextmanager

@@ -98,7 +98,7 @@ class _Unpickler(pickle.Unpickler):
 
 
 def read_tensors(path: str | os.PathLike, ending: str) -> dict[str, np.ndarray]:
-    """The tensors whose names, joined by dots from the top, are or end in `ending`.
+    """The tensors whose names, joined by dots from the top, are or end in `ending`; all if empty.
 
     Names of all tensors if there is none are in the message.
 
@@ -163,7 +163,8 @@ def _width(block: _Block) -> int:
 def _named(content: object, ending: str, numbers, most: int) -> dict[str, np.ndarray]:
     """The tensors by name; `numbers` reads a block, and all of them may have so many bytes."""
     tensors = {name: one for name, one in _tensors(content) if one.block.dtype}
-    found = {n: one for n, one in tensors.items() if f".{n}".endswith(f".{ending}")}
+    end = f".{ending}" if ending else ""
+    found = {name: one for name, one in tensors.items() if f".{name}".endswith(end)}
     if not found:
         raise ValueError(f"no tensor {ending}; the file has {', '.join(tensors) or 'none'}")
     blocks = {one.block for one in found.values()}

@@ -6,7 +6,6 @@ of the environment, redirects are followed.
 """
 
 import contextlib
-import json
 import logging
 import re
 import shutil
@@ -20,7 +19,8 @@ from tqdm import tqdm
 
 from clqa.archives import wrong_form
 from clqa.checksums import readable_size
-from clqa.files import write_json
+from clqa.errors import InputError
+from clqa.files import read_json, write_json
 from clqa.graph_entries import Item
 
 ATTEMPTS = 3  # one after another that bring nothing
@@ -82,9 +82,13 @@ def _record_path(part: Path) -> Path:
 
 
 def _record(part: Path) -> dict:
-    with contextlib.suppress(OSError, ValueError, TypeError):
-        found = json.loads(_record_path(part).read_text(encoding="utf-8"))
-        return found if {"url", "validator"} <= {*found} else {}
+    with contextlib.suppress(InputError):
+        found = read_json(_record_path(part))
+        texts = [found.get(key) for key in ("url", "validator")]
+        is_sound = all(
+            isinstance(one, str) and one.isascii() and one.isprintable() for one in texts
+        )
+        return found if is_sound else {}
     return {}
 
 
