@@ -3,7 +3,7 @@
 
 SHELL := /bin/sh
 .DEFAULT_GOAL := help
-.PHONY: help results report test faults lint format docs environment slurm lock clean
+.PHONY: help results report test faults fuzz lint format docs environment slurm lock clean
 
 VENV := .venv
 ifneq ($(words $(CURDIR)),1)  # Snakemake cannot start a Python whose path has a space
@@ -13,6 +13,7 @@ PYTHON := $(VENV)/bin/python
 STAMP := $(VENV)/requirements.stamp
 CORES ?= all
 WORKERS ?= 2
+MINUTES ?= 10
 ARGS ?=
 
 # Nothing from outside may leak into the environment. Bytecode is kept: a run is many short jobs.
@@ -34,6 +35,10 @@ test: $(STAMP) ## Run the test suite (ARGS=... goes to pytest)
 
 faults: $(STAMP) ## Run the whole fault campaign and write docs/faults.md
 	@PYTHONPATH=scripts:tests $(PYTHON) tests/fault_table.py
+
+fuzz: $(STAMP) ## Read changed files with every parser for MINUTES=10 (ARGS=... goes to fuzz.py)
+	@$(PYTHON) tests/fuzz.py --minutes $(MINUTES) $(ARGS)
+	@CLQA_FUZZ=$(MINUTES) $(PYTHON) -m pytest -n $(WORKERS) tests/test_fuzz.py
 
 lint: $(STAMP) ## Check formatting and style
 	@$(PYTHON) -m ruff format --check .

@@ -94,7 +94,7 @@ def _types(path: Path) -> Iterator[tuple[str, str, bool]]:
                     raise InputError(f"the formula_id {abridged(name)} is there twice")
                 names.add(name)
                 yield name, row[columns[0]], columns[0] == "original"
-        except (InputError, csv.Error) as error:
+        except (InputError, UnicodeDecodeError, csv.Error) as error:
             raise InputError(f"{path}:{max(rows.reader.line_num, 1)}: {error}") from None
         except UnicodeDecodeError as error:
             raise InputError(f"{path}: expected text in UTF-8: {error}") from None

@@ -59,6 +59,29 @@ def test_yaml_that_says_two_things_is_refused(tmp_path, text, expected):
     assert expected in refusal(read_yaml, yaml_file(tmp_path, text))
 
 
+BOMBS = {
+    "lists": ("[1, 1]", "[{0}, {0}]"),
+    "mappings": ("{x: 1}", "{{a: {0}, b: {0}}}"),
+    "merged": ("{x: 1}", "{{<<: [{0}, {0}]}}"),
+}
+
+
+@pytest.mark.parametrize("kind", BOMBS)
+def test_aliases_that_stand_for_too_much_are_refused_at_once(tmp_path, kind):
+    first, step = BOMBS[kind]
+    lines = [
+        f"a0: &a0 {first}",
+        *(f"a{n}: &a{n} {step.format(f'*a{n - 1}')}" for n in range(1, 60)),
+    ]
+    text = refusal(read_yaml, yaml_file(tmp_path, "\n".join(lines)))
+    assert "run.yaml: its aliases (*) stand for too many values" in text
+
+
+def test_aliases_may_spare_writing(tmp_path):
+    text = "a: &a [1, 2]\n" + "".join(f"b{n}: {{x: *a, y: *a}}\n" for n in range(500))
+    assert read_yaml(yaml_file(tmp_path, text))["b499"] == {"x": [1, 2], "y": [1, 2]}
+
+
 def test_a_missing_file_is_named(tmp_path):
     assert "run.yaml: cannot be read" in refusal(read_yaml, tmp_path / "run.yaml")
 

@@ -18,7 +18,7 @@ from pathlib import Path
 
 import pytest
 
-from clqa import downloads
+from clqa import transfers
 from clqa.checksums import readable_size
 from clqa.downloads import downloaded, drop_path
 from clqa.errors import InputError
@@ -97,7 +97,7 @@ def server():
 
 @pytest.fixture(autouse=True)
 def no_waiting(monkeypatch):
-    monkeypatch.setattr(downloads, "PAUSE", 0)
+    monkeypatch.setattr(transfers, "PAUSE", 0)
     monkeypatch.setattr("sys.stdin", None)
 
 
@@ -206,7 +206,7 @@ def test_attempts_are_bounded(server, tmp_path):
     server.pages["/KG.zip"] = (503, b"busy")
     with pytest.raises(InputError, match="HTTP 503"):
         get(tmp_path, archive_at(f"{server.url}/KG.zip"))
-    assert len(server.asked) == downloads.ATTEMPTS
+    assert len(server.asked) == transfers.ATTEMPTS
 
 
 def test_a_dead_host_is_told(tmp_path):
@@ -460,7 +460,7 @@ def test_links_in_archives_are_not_followed(tmp_path):
         link = tarfile.TarInfo("train.txt")
         link.type, link.linkname = tarfile.SYMTYPE, "/etc/hostname"
         archive.addfile(link)
-    with pytest.raises(InputError, match=r"train\.txt: a link or device"):
+    with pytest.raises(InputError, match=r"KG\.tar: 'train\.txt': a link or device"):
         local(tmp_path, "KG.tar", stream.getvalue())
 
 

@@ -4,17 +4,18 @@ Members are streamed to names of our own choosing; a name from an archive never 
 """
 
 import contextlib
+import errno
 import gzip
 import lzma
 import shutil
+import stat
 import tarfile
-import zipfile
-import zlib
 from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
 from typing import IO
 
-from clqa.errors import InputError
+from clqa.errors import InputError, abridged
+from clqa.unpacking import LONGEST_HEADER, Bounded, copied, most_bytes, open_zip
 
 ENDINGS = {
     "zip": (".zip", ".whl"),
@@ -30,15 +31,7 @@ FIRST_BYTES = {
     (".tar",): ("a tar", 257, b"ustar"),
 }
 WEB_PAGE = (b"<html", b"<!doctype html")
-DAMAGED = (
-    zipfile.BadZipFile,
-    tarfile.TarError,
-    lzma.LZMAError,
-    zlib.error,
-    gzip.BadGzipFile,
-    EOFError,
-    NotImplementedError,
-)
+MOST_MEMBERS = 1 << 17
 
 
 def form_of(name: str) -> str:
@@ -78,15 +71,28 @@ def check_form(path: Path, name: str, refuse_web_page: bool = False) -> None:
         raise InputError(f"{name}: a web page, not data (starts with {shown})")
 
 
+def wrong_form(path: Path, name: str) -> str | None:
+    """What tells a file, or its start, from one of the form that its name says, or none."""
+    try:
+        check_form(path, name, refuse_web_page=True)
+    except InputError as error:
+        return str(error)
+    return None
+
+
 @contextlib.contextmanager
 def _one_line_errors(name: str) -> Iterator[None]:
     try:
         yield
-    except DAMAGED as error:
-        reason = " ".join(str(error).split()) or type(error).__name__
-        raise InputError(f"{name}: cut short or damaged ({reason})") from error
-    except RuntimeError as error:  # a member that needs a password
+    except InputError as error:
+        raise InputError(f"{name}: {error}") from None
+    except RuntimeError as error:  # a member that needs a password, or of an unknown compression
         raise InputError(f"{name}: cannot be read ({error})") from error
+    except Exception as error:  # whatever a damaged file makes its reader say
+        if isinstance(error, OSError) and error.errno not in (None, errno.EINVAL):
+            raise  # the disk is full, or the like
+        reason = " ".join(str(error).split()) or type(error).__name__
+        raise InputError(f"{name}: cut short or damaged ({reason:.300})") from error
 
 
 def extract(archive: Path, targets: dict[str, Path], name: str | None = None) -> None:
@@ -105,10 +111,11 @@ def extract(archive: Path, targets: dict[str, Path], name: str | None = None) ->
         not unique.
     """
     name = name or archive.name
+    left = most_bytes(archive.stat().st_size)
     with _opened(archive, name) as (names, open_member):
         for pattern, target in targets.items():
-            with open_member(_matching(name, names, pattern)) as source, target.open("wb") as sink:
-                shutil.copyfileobj(source, sink, 1 << 20)
+            with open_member(_matching(names, pattern)) as source, target.open("wb") as sink:
+                left -= copied(source, sink, left)
 
 
 def member_names(archive: Path, name: str) -> list[str]:
@@ -126,61 +133,94 @@ def member_names(archive: Path, name: str) -> list[str]:
 @contextlib.contextmanager
 def _opened(archive: Path, name: str):
     check_form(archive, name)
-    reader = _zip_members if form_of(name) == "zip" else _tar_members
-    if form_of(name) not in ("zip", "tar"):
+    reader = {"zip": _zip_members, "tar": _tar_members}.get(form_of(name))
+    if reader is None:
         raise InputError(f"{name}: not an archive that can hold files; use .zip or .tar[.gz|.xz]")
-    with _one_line_errors(name), reader(archive) as (names, open_member):
+    with _one_line_errors(name), reader(archive, name) as (names, open_member):
         for member in names:
-            _check_path(name, member)
+            _check_path(member)
         yield names, open_member
 
 
 @contextlib.contextmanager
-def _zip_members(path: Path):
-    with zipfile.ZipFile(path) as archive:
-        names = [info.filename for info in archive.infolist() if not info.is_dir()]
-        yield names, archive.open
+def _zip_members(path: Path, name: str):
+    with path.open("rb") as stream, open_zip(stream) as archive:
+        files = [info for info in archive.infolist() if not info.is_dir()]
+        for info in files:
+            if stat.S_ISLNK(info.external_attr >> 16):
+                raise _no_file(info.filename)
+        yield [info.filename for info in files], archive.open
 
 
 @contextlib.contextmanager
-def _tar_members(path: Path):
-    with tarfile.open(path) as archive:
-        files = {info.name: info for info in archive.getmembers() if not info.isdir()}
+def _tar_members(path: Path, name: str):
+    most = most_bytes(path.stat().st_size)
+    with (
+        _unpacked(path, name) as stream,
+        tarfile.open(fileobj=Bounded(stream, most, LONGEST_HEADER), mode="r:") as archive,
+    ):
+        files = {}
+        for place, info in enumerate(archive):
+            if place == MOST_MEMBERS:
+                raise InputError(f"refused, it holds more than {MOST_MEMBERS} files")
+            if not info.isdir():
+                files[info.name] = info
         while archive.fileobj.read(1 << 20):  # to its end, where compressed ones have a checksum
             pass
-        yield list(files), lambda name: _regular(archive, files[name])
+        yield list(files), lambda member: _regular(archive, files[member])
+
+
+def _unpacked(path: Path, name: str) -> IO[bytes]:
+    """The content of a file, decompressed if its name says so."""
+    ending = PurePosixPath(name.lower()).suffix
+    opener = {".gz": gzip.open, ".tgz": gzip.open, ".xz": lzma.open, ".txz": lzma.open}
+    return opener.get(ending, open)(path, "rb")
 
 
 def _regular(archive: tarfile.TarFile, info: tarfile.TarInfo) -> IO[bytes]:
     if not info.isfile():
-        raise InputError(f"{info.name}: a link or device in the archive, not a file")
+        raise _no_file(info.name)
     return archive.extractfile(info)
 
 
-def _check_path(name: str, member: str) -> None:
+def _no_file(member: str) -> InputError:
+    return InputError(f"{abridged(member)}: a link or device in the archive, not a file")
+
+
+def _check_path(member: str) -> None:
     path = PurePosixPath(member.replace("\\", "/"))
     if path.is_absolute() or ".." in path.parts or path.as_posix()[1:2] == ":":
-        raise InputError(f"{name}: refused, the path {member!r} in it leaves the folder")
+        raise InputError(f"refused, the path {abridged(member)} in it leaves the folder")
 
 
-def _matching(name: str, names: list[str], pattern: str) -> str:
+def _matching(names: list[str], pattern: str) -> str:
     fitting = [one for one in names if PurePosixPath(one).match(pattern)]
     exact = [one for one in fitting if one == pattern]
     if len(exact or fitting) == 1:
         return (exact or fitting)[0]
     if fitting:
-        raise InputError(f"{name}: {pattern} fits several files: {', '.join(sorted(fitting)[:5])}")
-    held = ", ".join(sorted(names)[:5]) + (", …" if len(names) > 5 else "")
-    raise InputError(f"{name}: holds no file {pattern} (it holds: {held})")
+        raise InputError(f"{pattern} fits several files: {_some(fitting)}")
+    raise InputError(f"holds no file {pattern} (it holds: {_some(names)})")
+
+
+def _some(names: list[str]) -> str:
+    shown = [name if len(name) <= 80 and name.isprintable() else abridged(name) for name in names]
+    return ", ".join(sorted(shown)[:5]) + (", …" if len(names) > 5 else "")
 
 
 def decompress(source: Path, target: Path, name: str | None = None) -> None:
     """Copy a file; one whose name ends in `.gz` or `.xz` is decompressed on the way."""
     name = name or source.name
     check_form(source, name)
-    opener = {"gzip file": gzip.open, "xz file": lzma.open}.get(form_of(name), open)
-    with _one_line_errors(name), opener(source, "rb") as stream, target.open("wb") as sink:
-        shutil.copyfileobj(stream, sink, 1 << 20)
+    if form_of(name) not in ("gzip file", "xz file"):
+        shutil.copyfile(source, target)
+        return
+    with (
+        _one_line_errors(name),
+        _unpacked(source, name) as stream,
+        target.open("wb") as sink,
+    ):
+        copied(stream, sink, most_bytes(source.stat().st_size))
 
 
 def plain_name(name: str) -> str:

@@ -5,6 +5,7 @@ Whatever is wrong is told in one line: the file, the key, what was expected, wha
 
 import copy
 import difflib
+import itertools
 import math
 import os
 import re
@@ -29,6 +30,7 @@ TYPES = {
 
 _WHOLE_NUMBERS = range(-(2**63), 2**64)
 _MOST_NAMES = 50  # that a message lists
+_MOST_VALUES, _MOST_ALIASES = 10_000, 10  # in all, and for each that is written
 
 
 class _StrictLoader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):
@@ -78,10 +80,11 @@ def read_yaml(path: str | os.PathLike) -> dict:
         has a key that YAML takes for a number, a truth value or a date.
     """
     try:
-        text = Path(path).read_text(encoding="utf-8")
-        content = yaml.load(text, Loader=_StrictLoader)
+        content = _content(Path(path).read_text(encoding="utf-8"))
     except InputError as error:
-        raise InputError(f"{path}, {error}") from None
+        raise InputError(
+            f"{path}{', ' if str(error).startswith('line') else ': '}{error}"
+        ) from None
     except OSError as error:
         raise InputError(f"{path}: cannot be read ({error.strerror})") from error
     except Exception as error:  # whatever a value that is not what its tag says makes YAML say
@@ -89,6 +92,31 @@ def read_yaml(path: str | os.PathLike) -> dict:
     if content is not None and not isinstance(content, dict):
         raise InputError(f"{path}: expected {TYPES['object']}, found {_shown(content)}")
     return content or {}
+
+
+def _content(text: str) -> object:
+    """What a text of YAML says, unless its aliases make very much of little."""
+    loader = _StrictLoader(text)
+    try:
+        node = loader.get_single_node()
+        if node is None:
+            return None
+        sizes: dict[int, int] = {}
+        if _size(node, sizes) > _MOST_VALUES + _MOST_ALIASES * len(sizes):
+            raise InputError("its aliases (*) stand for too many values; write fewer of them")
+        return loader.construct_document(node)
+    finally:
+        loader.dispose()
+
+
+def _size(node: yaml.Node, sizes: dict[int, int]) -> int:
+    """Number of values, each as often as it is reached; one that holds itself is refused later."""
+    if id(node) not in sizes:
+        sizes[id(node)] = 1
+        parts = node.value if isinstance(node, yaml.CollectionNode) else ()
+        parts = itertools.chain(*parts) if isinstance(node, yaml.MappingNode) else parts
+        sizes[id(node)] += sum(_size(part, sizes) for part in parts)
+    return sizes[id(node)]
 
 
 def validated(content: dict, schema: dict, source: str) -> dict:

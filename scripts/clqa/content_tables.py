@@ -16,6 +16,7 @@ import pyarrow.parquet as pq
 from clqa.aligned_tables import joint_codes, read_text_table
 from clqa.errors import InputError
 from clqa.files import SEAL, read_json, sha256_of
+from clqa.outside_tables import check_table
 from clqa.tables import KEY
 
 # What a number of a run is about, and how it was measured as far as the table itself shows it; the
@@ -108,6 +109,7 @@ def _text(content: object) -> str:
 
 
 def _parquet(path: Path) -> Content:
+    check_table(path)
     with pq.ParquetFile(path) as opened:
         table = opened.read()
     known = [field.name for field in table.schema if not pa.types.is_floating(field.type)]

@@ -7,9 +7,9 @@ shown by its label.
 import os
 from collections import Counter
 from collections.abc import Sequence
-from pathlib import Path
 
 from clqa.errors import InputError, abridged
+from clqa.list_files import numbered_lines
 
 
 class DisplayNames:
@@ -66,9 +66,8 @@ def read_names(path: str | os.PathLike | None, labels: Sequence[str]) -> Display
         If a line has not two fields, or a label has two names.
     """
     names: dict[str, str] = {}
-    text = "" if path is None else Path(path).read_text(encoding="utf-8")
-    for number, line in enumerate(text.splitlines(), 1):
-        label, tab, name = line.partition("\t")
+    for number, line in () if path is None else numbered_lines(path):
+        label, tab, name = line.rstrip("\r\n").partition("\t")
         if not tab or not name or "\t" in name:
             raise InputError(f"{path}:{number}: expected a label, a tab and a name")
         if names.setdefault(label, name) != name:

@@ -6,35 +6,24 @@ hand. Beside each file `<name>.json` says where it came from and what its sha256
 
 import contextlib
 import hashlib
-import json
 import logging
+import os
 import posixpath
-import re
 import shutil
 import subprocess
 import sys
 import tempfile
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-import requests
-import urllib3
-from tqdm import tqdm
-
-from clqa.archives import check_form
-from clqa.checksums import described, digest, mismatch, readable_size
+from clqa.archives import wrong_form
+from clqa.checksums import described, digest, mismatch
 from clqa.errors import InputError
-from clqa.files import replacing, write_json
+from clqa.files import read_json, write_json
 from clqa.graph_entries import Item
+from clqa.transfers import can_go_on, fetch, forget
 
-ATTEMPTS = 3
-PAUSE = 2.0  # seconds before the second attempt, doubled before each further one
-TIMEOUT = (15, 60)  # seconds to connect, and to wait for more bytes
 PIP_TIMEOUT = 1800  # seconds
-SAMPLE = 512  # bytes of a file of the wrong size that are looked at
-PASSING = {408, 425, 429, 500, 502, 503, 504}
-HEADERS = {"Accept-Encoding": "identity", "User-Agent": "clqa (graph download)"}
 
 log = logging.getLogger(__name__)
 
@@ -70,35 +59,42 @@ def downloaded_package(item: Item, requirement: str, downloads: Path) -> tuple[P
     return kept(item, downloads, lambda target: _from_index(item, requirement, target))
 
 
-def kept(item: Item, downloads: Path, fetch: Callable[[Path], str]) -> tuple[Path, str | None]:
+def kept(item: Item, downloads: Path, get: Callable[[Path], str]) -> tuple[Path, str | None]:
     """The copy in the folder of downloads, fetched if there is no good one.
 
     A copy that fails its check is set aside (`.bad`) and fetched once more. Jobs that want the same
-    file wait for one another.
+    file wait for one another. Part of a file that comes from a server which can send the rest stays
+    for the next run, under another name.
 
     Parameters
     ----------
-    fetch : callable
+    get : callable
         Writes the file to the path it is given and returns where it came from.
     """
     path = drop_path(item, downloads)
     path.parent.mkdir(parents=True, exist_ok=True)
-    with _locked(path.parent):
+    with _locked(path.parent) as is_alone:
         reason = _unfit(path, item) if path.exists() else None
         if path.exists() and reason is None:
             return path, _record(path).get("source")
         if reason is not None:
             log.warning("%s: %s; set aside as %s.bad", path, reason, path.name)
             set_aside(path)
+        part = path.with_name(f".{path.name}{'' if is_alone else f'.{os.getpid()}'}.part")
         try:
-            with replacing(path) as temporary:
-                source = fetch(temporary)
+            source = get(part)
+            with part.open("rb") as stream:
+                os.fsync(stream.fileno())
+            part.replace(path)
         except InputError as error:
             reasons = "; ".join(filter(None, (reason and f"{path}: {reason}", str(error))))
             raise InputError(
                 f"cannot get {described(item)}: {reasons}. "
                 f"To go on without network, put the file at {path}"
             ) from error
+        finally:
+            if not can_go_on(part):
+                forget(part)
         _write_record(path, source)
     return path, source
 
@@ -110,25 +106,27 @@ def set_aside(path: Path) -> None:
 
 
 @contextlib.contextmanager
-def _locked(folder: Path) -> Iterator[None]:
-    """Let one process at a time work in a folder, where the system has locks.
+def _locked(folder: Path) -> Iterator[bool]:
+    """Let one process at a time work in a folder, where the system has locks; gives whether so.
 
     Whoever has the lock removes what killed downloads have left.
     """
+    is_alone = False
     try:
         import fcntl
     except ImportError:
-        yield
+        yield is_alone
         return
     with (folder / ".lock").open("w") as stream:
         with contextlib.suppress(OSError):  # a network file system without locks
             fcntl.flock(stream, fcntl.LOCK_EX)
+            is_alone = True
             for left in folder.glob(".*"):
                 if left.is_dir():
                     shutil.rmtree(left)
-                elif left.name != ".lock":
+                elif not left.name.endswith((".lock", ".part", ".part.json")):
                     left.unlink()
-        yield
+        yield is_alone
 
 
 def _record_path(path: Path) -> Path:
@@ -136,8 +134,8 @@ def _record_path(path: Path) -> Path:
 
 
 def _record(path: Path) -> dict:
-    with contextlib.suppress(OSError, ValueError):
-        return json.loads(_record_path(path).read_text(encoding="utf-8"))
+    with contextlib.suppress(InputError):
+        return read_json(_record_path(path))
     return {}
 
 
@@ -150,86 +148,26 @@ def _write_record(path: Path, source: str) -> None:
 
 def _unfit(path: Path, item: Item) -> str | None:
     """Why a file cannot be the one meant, or none; without a checksum, its record decides."""
-    reason = _wrong_form(path, item)
+    reason = wrong_form(path, item.name)
     if reason is not None:
         return reason
     recorded = None if item.is_pinned else _record(path).get("sha256")
     return mismatch(path, item._replace(sha256=recorded) if recorded else item)
 
 
-def _wrong_form(path: Path, item: Item) -> str | None:
-    """What tells a file, or its start, from one of the form that its name says, or none."""
-    try:
-        check_form(path, item.name, refuse_web_page=True)
-    except InputError as error:
-        return str(error)
-    return None
-
-
-def _first_mirror(item: Item, target: Path) -> str:
-    """Write the first good copy to `target` and give its URL."""
+def _first_mirror(item: Item, part: Path) -> str:
+    """Write the first good copy to `part` and give its URL."""
     reasons = []
     for url in item.urls:
-        reason = _fetch(url, item, target) or _unfit(target, item)
+        reason = fetch(url, item, part)
         if reason is None:
-            return url
+            reason = _unfit(part, item)
+            if reason is None:
+                return url
+            forget(part)
         log.warning("%s: %s", url, reason)
         reasons.append(f"{url}: {reason}")
     raise InputError("; ".join(reasons) or "no URL is known")
-
-
-def _fetch(url: str, item: Item, target: Path) -> str | None:
-    """Write what a URL serves; give the reason where that fails, after a few attempts."""
-    reason = None
-    for attempt in range(ATTEMPTS):
-        if attempt:
-            log.info("%s: %s; trying again (%d of %d)", url, reason, attempt + 1, ATTEMPTS)
-            time.sleep(PAUSE * 2 ** (attempt - 1))
-        reason, passing = _fetch_once(url, item, target)
-        if reason is None or not passing:
-            break
-    return reason
-
-
-def _fetch_once(url: str, item: Item, target: Path) -> tuple[str | None, bool]:
-    """Write what a URL serves; give the reason of a failure and whether it may pass."""
-    try:
-        with requests.get(url, stream=True, timeout=TIMEOUT, headers=HEADERS) as response:
-            if response.status_code != 200:
-                reason = f"HTTP {response.status_code} {response.reason}"
-                return reason, response.status_code in PASSING
-            offered = int(response.headers.get("Content-Length") or 0)
-            if item.size and offered and offered != item.size:
-                target.write_bytes(response.raw.read(SAMPLE, decode_content=False))
-                reason = f"serves {offered} bytes, expected {item.size}"
-                return "; ".join(filter(None, (_wrong_form(target, item), reason))), False
-            size = readable_size(offered or item.size) if offered or item.size else "unknown size"
-            log.info("downloading %s (%s) from %s", item.name, size, url)
-            _save(response, target, offered or item.size, item.name)
-    except (requests.Timeout, urllib3.exceptions.TimeoutError):
-        return "timed out", True
-    except (urllib3.exceptions.HTTPError, OSError) as error:  # OSError: all of requests' errors
-        return _reason(error), not isinstance(error, ValueError)
-    return None, False
-
-
-def _save(response: requests.Response, target: Path, size: int | None, name: str) -> None:
-    with (
-        target.open("wb") as sink,
-        tqdm(total=size, unit="B", unit_scale=True, desc=name, disable=None) as bar,
-    ):
-        for chunk in response.raw.stream(1 << 20, decode_content=False):
-            sink.write(chunk)
-            bar.update(len(chunk))
-
-
-def _reason(error: Exception) -> str:
-    """The innermost reason of a failed request, in a few words."""
-    text = " ".join(str(error).split())
-    if "IncompleteRead" in text:
-        return "the connection ended before the whole file had come"
-    named = re.search(r"\[Errno -?\d+\] ([^'\")]+)", text)
-    return named[1].strip() if named else text or type(error).__name__
 
 
 def _from_index(item: Item, requirement: str, target: Path) -> str:

@@ -1,7 +1,6 @@
 """Embeddings that were made elsewhere, put into the order of a graph."""
 
 import os
-import zipfile
 from pathlib import Path
 
 import numpy as np
@@ -13,6 +12,7 @@ from clqa.errors import InputError
 from clqa.graphs import Graph
 from clqa.predictors import n_reciprocal, reciprocal_relations
 from clqa.tensor_files import SUFFIXES, read_tensors
+from clqa.unpacking import open_arrays
 from clqa.vocabularies import read_labels
 
 
@@ -47,7 +47,7 @@ def _read(path, suffix: str, array: str | None) -> np.ndarray:
     if suffix == ".npy":
         return np.load(path, allow_pickle=False)
     if suffix == ".npz":
-        with zipfile.ZipFile(path) as archive:
+        with open(path, "rb") as stream, open_arrays(stream) as archive:
             names = [name.removesuffix(".npy") for name in archive.namelist()]
             if array not in names:
                 raise ValueError(f"array is {array}; the file has {', '.join(names)}")

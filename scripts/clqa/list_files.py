@@ -10,11 +10,11 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 
-import pyarrow as pa
 import pyarrow.parquet as pq
 
 from clqa.errors import InputError
 from clqa.id_lists import Entry
+from clqa.outside_tables import check_table
 
 LINES = (".jsonl", ".ndjson")
 LISTS = ("expected", "returned", "scores")
@@ -80,12 +80,13 @@ def _parsed(place: str, line: str) -> dict:
 
 def _rows(path: str | os.PathLike) -> Iterator[Entry]:
     try:
+        check_table(path)
         names = pq.read_schema(path).names
         columns = [name for name in ("query", *LISTS) if name in names]
         table = pq.read_table(path, columns=columns, partitioning=None)
-    except (OSError, pa.ArrowException) as error:
-        reason = str(error).splitlines()[0]
-        raise InputError(f"{path}: not a readable Parquet table ({reason})") from error
+    except Exception as error:  # whatever a damaged file makes its reader say
+        reason = " ".join(str(error).split()) or type(error).__name__
+        raise InputError(f"{path}: not a readable Parquet table ({reason:.300})") from error
     for number, row in enumerate(table.to_pylist(), 1):
         yield _entry(f"{path}: row {number}", row)
 

@@ -15,6 +15,7 @@ from clqa.errors import InputError, abridged
 from clqa.outside_queries import Key, Numbering, refuse_repeated
 from clqa.outside_scores import read_arrays_of
 from clqa.outside_shards import COUNTS, Shard
+from clqa.outside_tables import check_table
 from clqa.ragged import Ragged
 
 UNKNOWN = -1
@@ -147,11 +148,14 @@ def _from_table(path, rows: list[Key] | None) -> tuple[_Pairs, list[Key]]:
 def _read_table(path) -> pa.Table:
     try:
         if Path(path).suffix == ".parquet":
-            return pq.read_table(path)
+            check_table(path)
+            return pq.read_table(path, partitioning=None)
         options = pyarrow.csv.ParseOptions(delimiter="\t", quote_char=False)
         texts = dict.fromkeys(("query_id", "label"), pa.string())
         convert = pyarrow.csv.ConvertOptions(column_types=texts, strings_can_be_null=False)
-        return pyarrow.csv.read_csv(path, parse_options=options, convert_options=convert)
+        table = pyarrow.csv.read_csv(path, parse_options=options, convert_options=convert)
+        table.schema.names  # noqa: B018 - raises where they are no text
+        return table
     except Exception as error:  # whatever a damaged file makes its reader say
         what = " ".join(str(error or type(error).__name__).split())
         raise InputError(f"{path}: not readable ({what:.300})") from error
@@ -187,7 +191,13 @@ def _from_arrays(path, rows: list[Key] | None) -> tuple[_Pairs, list[Key], dict]
     is_listed = entities != -1
     numbers = np.broadcast_to(np.arange(len(rows))[:, None], entities.shape)[is_listed]
     pairs = _Pairs(numbers, entities[is_listed].astype(np.int64), scores[is_listed].astype(float))
-    more = {name: arrays[name].tolist() for name in COUNTS if name in arrays}
+    more = {name: arrays[name] for name in COUNTS if name in arrays}
+    for name, given in more.items():
+        if given.shape != (len(rows),) or given.dtype.kind not in "iuf":
+            raise InputError(
+                f"{path}: {name} of {given.dtype} {given.shape}; expected numbers ({len(rows)},)"
+            )
+    more = {name: given.tolist() for name, given in more.items()}
     return pairs, rows, more
 
 

@@ -1,8 +1,8 @@
 """Matrices of scores from elsewhere, in whatever file they come."""
 
 import json
+import math
 import os
-import zipfile
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
@@ -14,9 +14,11 @@ from clqa.errors import InputError
 from clqa.outside_queries import Key, refuse_repeated
 from clqa.predictions import release
 from clqa.tensor_files import SUFFIXES, read_tensors
+from clqa.unpacking import open_arrays
 
 _SAFE_TYPES = {"F16": "<f2", "F32": "<f4", "F64": "<f8"}
-_MOST_HEADER = 100_000_000
+_MOST_HEADER = 1 << 24  # bytes
+_MOST_AXES = 8
 
 
 class Matrices(NamedTuple):
@@ -144,7 +146,7 @@ def read_arrays_of(path: str | os.PathLike) -> dict[str, np.ndarray]:
         If it is not readable.
     """
     try:
-        with zipfile.ZipFile(path) as archive:
+        with open(path, "rb") as stream, open_arrays(stream) as archive:
             names = [name.removesuffix(".npy") for name in archive.namelist()]
             return {name: read_member(archive, name) for name in names}
     except Exception as error:  # whatever a damaged file makes its reader say
@@ -157,7 +159,7 @@ def _from_npy(path, array) -> np.ndarray:
 
 
 def _from_npz(path, array) -> np.ndarray:
-    with zipfile.ZipFile(path) as archive:
+    with open(path, "rb") as stream, open_arrays(stream) as archive:
         names = [name.removesuffix(".npy") for name in archive.namelist()]
         return read_member(archive, _only(names, array))
 
@@ -169,11 +171,13 @@ def _from_safetensors(path, array) -> np.ndarray:
             raise ValueError("its header is too long")
         header = json.loads(stream.read(size))
     entry = header[_only([name for name in header if name != "__metadata__"], array)]
-    first, last = entry["data_offsets"]
+    (first, last), shape = entry["data_offsets"], entry["shape"]
+    if len(shape) > _MOST_AXES or not all(type(n) is int and n >= 0 for n in (*shape, first)):
+        raise ValueError("its header has no shape")
     kind = np.dtype(_SAFE_TYPES[entry["dtype"]])
-    if last - first != kind.itemsize * int(np.prod(entry["shape"])):
+    if last - first != kind.itemsize * math.prod(shape):
         raise ValueError("its header does not fit its content")
-    return np.memmap(path, kind, "r", 8 + size + first, tuple(entry["shape"]))
+    return np.memmap(path, kind, "r", 8 + size + first, tuple(shape))
 
 
 def _from_torch(path, array) -> np.ndarray:

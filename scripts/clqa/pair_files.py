@@ -16,6 +16,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from clqa.errors import InputError
+from clqa.outside_tables import check_table
 
 # What is done with a pair that comes twice: refuse it, or keep it once, with its best score.
 DUPLICATES = ("error", "best")
@@ -143,7 +144,14 @@ def _where(path: str | Path, row: int) -> str:
 
 
 def _read_parquet(path: Path) -> dict[str, pa.Array]:
-    table = pq.read_table(path, partitioning=None).combine_chunks()
+    try:
+        check_table(path)
+        table = pq.read_table(path, partitioning=None).combine_chunks()
+    except Exception as error:  # whatever a damaged file makes its reader say
+        reason = getattr(error, "strerror", None) or " ".join(str(error).split())
+        raise InputError(
+            f"{path}: cannot be read ({reason or type(error).__name__:.300})"
+        ) from error
     return {
         name: pa.concat_arrays(table[name].chunks)
         if table[name].num_chunks

@@ -1,6 +1,7 @@
 """Pickles of plain data, read without running anything that they ask for."""
 
 import collections
+import mmap
 import os
 import pickle
 from pathlib import Path
@@ -8,6 +9,7 @@ from pathlib import Path
 from clqa.archives import check_form
 from clqa.errors import InputError, abridged
 from clqa.files import replacing
+from clqa.pickle_scans import scan_pickle
 
 PLAIN = {
     "set": set,
@@ -34,6 +36,25 @@ BROKEN = (
 )
 
 
+def _factory(kind: type):
+    """The type as what makes an empty value of it; values of types are written in other ways."""
+
+    def make(*arguments):
+        if arguments:
+            raise InputError(f"the pickle calls {kind.__name__}, which is refused")
+        return kind()
+
+    return make
+
+
+# What a pickle gets by these names. It calls types with arguments where they have no opcode.
+_GIVEN = ALLOWED | {
+    (module, kind.__name__): _factory(kind)
+    for module, _ in ALLOWED
+    for kind in (dict, list, tuple, int, str)
+}
+
+
 class _PlainUnpickler(pickle.Unpickler):
     """Resolves the types of plain data by their names and nothing else."""
 
@@ -44,7 +65,7 @@ class _PlainUnpickler(pickle.Unpickler):
                 f"the pickle asks for {asked}, which is refused: "
                 f"only {', '.join(PLAIN)} and defaultdict are read, nothing is run"
             )
-        return ALLOWED[module, name]
+        return _GIVEN[module, name]
 
 
 def read_pickle(path: str | os.PathLike, name: str | None = None) -> object:
@@ -64,12 +85,19 @@ def read_pickle(path: str | os.PathLike, name: str | None = None) -> object:
     check_form(Path(path), name, refuse_web_page=True)
     try:
         with open(path, "rb") as stream:
+            scan_pickle(mapped(stream))
             return _PlainUnpickler(stream).load()
     except InputError as error:
         raise InputError(f"{name}: {error}") from None
     except BROKEN as error:
         reason = " ".join(str(error).split())[:80]
         raise InputError(f"{name}: cut short, damaged, or not a pickle ({reason})") from error
+
+
+def mapped(stream) -> mmap.mmap | bytes:
+    """The content of a file."""
+    size = os.fstat(stream.fileno()).st_size
+    return mmap.mmap(stream.fileno(), size, access=mmap.ACCESS_READ) if size else b""
 
 
 def write_pickle(path: Path, content: object) -> None:

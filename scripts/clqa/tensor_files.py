@@ -7,17 +7,26 @@ nothing.
 """
 
 import collections
+import io
 import math
+import mmap
 import os
 import pickle
 import zipfile
 from collections.abc import Iterator
-from typing import BinaryIO, NamedTuple
+from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 
+from clqa.pickle_scans import scan_pickle
+from clqa.pickles import mapped
+from clqa.unpacking import most_bytes, open_zip, read_at_most, too_much
+
 SUFFIXES = (".pt", ".pth", ".ckpt", ".bin")
 _STORAGES = {"FloatStorage": "<f4", "DoubleStorage": "<f8", "HalfStorage": "<f2"}
+_LONGEST = 1 << 28  # bytes of names and references
+_LONGEST_NAME, _MOST_AXES = 1000, 8
 _MAGIC = 0x1950A86A20F9469CFC6C
 
 
@@ -89,7 +98,7 @@ class _Unpickler(pickle.Unpickler):
 
 
 def read_tensors(path: str | os.PathLike, ending: str) -> dict[str, np.ndarray]:
-    """The tensors whose names, joined by dots from the top, are or end in `ending`.
+    """The tensors whose names, joined by dots from the top, are or end in `ending`; all if empty.
 
     Names of all tensors if there is none are in the message.
 
@@ -100,34 +109,49 @@ def read_tensors(path: str | os.PathLike, ending: str) -> dict[str, np.ndarray]:
     """
     with open(path, "rb") as stream:
         if zipfile.is_zipfile(stream):
-            with zipfile.ZipFile(stream) as archive:
+            with open_zip(stream) as archive:
                 (pickled,) = [n for n in archive.namelist() if n.endswith("data.pkl")]
-                content = _Unpickler(archive.open(pickled)).load()
+                most = most_bytes(Path(path).stat().st_size)
+                with archive.open(pickled) as member:
+                    content, _ = _unpickled(read_at_most(member, min(most, _LONGEST)))
                 folder = pickled.removesuffix("data.pkl") + "data/"
-                return _named(content, ending, lambda block: archive.read(folder + block.key))
-        stream.seek(0)
-        return _read_old(stream, ending)
+                return _named(content, ending, lambda block: _member(archive, folder, block), most)
+        return _read_old(mapped(stream), ending)
 
 
-def _read_old(stream: BinaryIO, ending: str) -> dict[str, np.ndarray]:
-    if _Unpickler(stream).load() != _MAGIC:
+def _unpickled(content, start: int = 0) -> tuple[object, int]:
+    """What is pickled at a place, and where that ends."""
+    end = scan_pickle(content, start)
+    return _Unpickler(io.BytesIO(content[start:end])).load(), end
+
+
+def _member(archive: zipfile.ZipFile, folder: str, block: _Block) -> bytes:
+    with archive.open(folder + block.key) as member:
+        return read_at_most(member, block.size * _width(block))
+
+
+def _read_old(content: mmap.mmap | bytes, ending: str) -> dict[str, np.ndarray]:
+    magic, end = _unpickled(content)
+    if magic != _MAGIC:
         raise ValueError("not a checkpoint of PyTorch")
     for _ in ("version", "system"):
-        _Unpickler(stream).load()
-    content, keys = _Unpickler(stream).load(), _Unpickler(stream).load()
-    widths = {tensor.block.key: _width(tensor.block) for _, tensor in _tensors(content)}
-    start, places = stream.tell(), {}
+        _, end = _unpickled(content, end)
+    named, end = _unpickled(content, end)
+    keys, end = _unpickled(content, end)
+    if not isinstance(keys, list) or not all(isinstance(key, str) for key in keys):
+        raise ValueError("not a checkpoint of PyTorch")
+    widths = {tensor.block.key: _width(tensor.block) for _, tensor in _tensors(named)}
+    places = {}
     for key in keys:
-        stream.seek(start)
-        size = int.from_bytes(stream.read(8), "little")
-        places[key] = start + 8
-        start += 8 + size * widths.get(key, 0)
+        size = int.from_bytes(content[end : end + 8], "little")
+        places[key] = end + 8
+        end += 8 + size * widths.get(key, 0)
 
     def numbers(block):
-        stream.seek(places[block.key])
-        return stream.read(block.size * _width(block))
+        start = places[block.key]
+        return content[start : start + block.size * _width(block)]
 
-    return _named(content, ending, numbers)
+    return _named(named, ending, numbers, len(content))
 
 
 def _width(block: _Block) -> int:
@@ -136,15 +160,23 @@ def _width(block: _Block) -> int:
     return np.dtype(block.dtype).itemsize
 
 
-def _named(content: object, ending: str, numbers) -> dict[str, np.ndarray]:
+def _named(content: object, ending: str, numbers, most: int) -> dict[str, np.ndarray]:
+    """The tensors by name; `numbers` reads a block, and all of them may have so many bytes."""
     tensors = {name: one for name, one in _tensors(content) if one.block.dtype}
-    found = {n: one for n, one in tensors.items() if f".{n}".endswith(f".{ending}")}
+    end = f".{ending}" if ending else ""
+    found = {name: one for name, one in tensors.items() if f".{name}".endswith(end)}
     if not found:
         raise ValueError(f"no tensor {ending}; the file has {', '.join(tensors) or 'none'}")
-    return {name: _array(one, numbers(one.block)) for name, one in found.items()}
+    blocks = {one.block for one in found.values()}
+    if sum(block.size * _width(block) for block in blocks) > most:
+        raise too_much(most)
+    contents = {block: numbers(block) for block in blocks}
+    return {name: _array(one, contents[one.block]) for name, one in found.items()}
 
 
 def _array(tensor: _Tensor, content: bytes) -> np.ndarray:
+    if len(tensor.shape) > _MOST_AXES or not all(type(one) is int for one in tensor.shape):
+        raise ValueError("the shape of the tensor is none")
     steps = [math.prod(tensor.shape[place + 1 :]) for place in range(len(tensor.shape))]
     if [*tensor.strides] != steps:
         raise ValueError("the tensor does not lie row by row; save it as contiguous")
@@ -160,6 +192,8 @@ def _tensors(content: object) -> Iterator[tuple[str, _Tensor]]:
     pending, seen = [("", content)], set()
     while pending:
         name, one = pending.pop()
+        if len(name) > _LONGEST_NAME:
+            raise ValueError("a name in it is too long, or it is nested too deeply")
         if isinstance(one, _Tensor):
             yield name, one
         elif isinstance(one, (dict, list, tuple)) and id(one) not in seen:

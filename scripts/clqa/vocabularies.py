@@ -182,7 +182,7 @@ def _from_pickle(
 def ids_and_labels(pairs: list[tuple[int, str]], name: str) -> tuple[np.ndarray, pa.Array]:
     """Pairs of a dictionary as two arrays, once they are known to be ids and labels."""
     for id_, label in pairs:
-        if type(id_) is not int or not isinstance(label, str):
+        if type(id_) is not int or abs(id_) >= 1 << 63 or not isinstance(label, str):
             raise InputError(
                 f"{name}: expected a dict of ids and labels, "
                 f"found {abridged(id_)}: {abridged(label)}"
@@ -192,7 +192,10 @@ def ids_and_labels(pairs: list[tuple[int, str]], name: str) -> tuple[np.ndarray,
                 f"{name}: the label {abridged(label)} of id {id_} holds a tab or a newline"
             )
     ids = np.array([id_ for id_, _ in pairs], dtype=np.int64)
-    return ids, label_array([label for _, label in pairs])
+    try:
+        return ids, label_array([label for _, label in pairs])
+    except UnicodeEncodeError as error:
+        raise InputError(f"{name}: the label {abridged(error.object)} is no text") from None
 
 
 def write_labels(path: str | os.PathLike, labels: pa.Array) -> None:

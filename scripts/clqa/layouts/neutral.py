@@ -25,6 +25,7 @@ from clqa.canonical_forms import canonical
 from clqa.errors import InputError, abridged
 from clqa.formulas import Formula, parse, symbols
 from clqa.json_objects import DoubleKeyError, unique
+from clqa.outside_tables import check_table
 from clqa.published_sets import SELECTION, SETS, Release, Source, batch
 from clqa.query_sets import read_answers, read_queries
 from clqa.ragged import Ragged
@@ -57,6 +58,8 @@ def read(
         Labels of entities and of relations, where lines have them in place of ids.
     """
     is_lines = files["queries"].suffix in LINES
+    for role in () if is_lines else {"queries", "answers"} & {*files}:
+        _check_table(files[role], names[role])
     if labels is not None and not is_lines:
         raise InputError(f"{names['queries']}: only JSON lines ({LINES[0]}) may have labels")
     read_sources = _from_lines if is_lines else _from_tables
@@ -73,10 +76,19 @@ def read(
     return release
 
 
+def _check_table(path: Path, name: str) -> None:
+    try:
+        check_table(path)
+    except Exception as error:  # whatever a damaged file makes its reader say
+        reason = " ".join(str(error).split()) or type(error).__name__
+        raise InputError(f"{name}: not a readable table ({reason:.300})") from error
+
+
 def vocabulary(files: Mapping[str, Path]) -> str | None:
     """Hash of the vocabulary that tables are of; lines do not say."""
     if files["queries"].suffix in LINES:
         return None
+    _check_table(files["queries"], files["queries"].name)
     return read_queries(files["queries"]).metadata["vocabulary"]
 
 

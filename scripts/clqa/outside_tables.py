@@ -1,0 +1,58 @@
+"""Whether a Parquet file from elsewhere stands for far more values than it can rightly hold.
+
+A run of equal values takes a few bytes, however long it is, and a long text is written once.
+"""
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from clqa.unpacking import most_bytes, too_much
+
+_WIDTH = 4  # bytes of a value, about
+
+
+def check_table(path: str | os.PathLike) -> None:
+    """Raise `InputError` if a file would take out of all proportion to its size.
+
+    Raises
+    ------
+    Exception
+        Of any kind, if the file is missing or damaged.
+    """
+    most = most_bytes(Path(path).stat().st_size)
+    with pq.ParquetFile(path) as opened:
+        about, n_columns = opened.metadata, len(opened.schema)
+        columns = [opened.schema.column(place) for place in range(n_columns)]
+    groups = [about.row_group(place) for place in range(about.num_row_groups)]
+    n_values = sum(one.column(place).num_values for one in groups for place in range(n_columns))
+    n_values = max(n_values, about.num_rows * n_columns)
+    if sum(one.total_byte_size for one in groups) > most or n_values * _WIDTH > most:
+        raise too_much(most)
+    texts = [one.path for one in columns if one.physical_type == "BYTE_ARRAY"]
+    if texts:
+        with pq.ParquetFile(path, read_dictionary=texts) as opened:
+            table = opened.read(columns=texts)
+        if sum(map(_length, _dictionaries(table))) > most:
+            raise too_much(most)
+
+
+def _dictionaries(table: pa.Table) -> Iterator[pa.DictionaryArray]:
+    """Texts of a table, and those in its lists, as they are numbered."""
+    for chunk in (chunk for column in table.columns for chunk in column.chunks):
+        while pa.types.is_list(chunk.type) or pa.types.is_large_list(chunk.type):
+            chunk = chunk.flatten()
+        if pa.types.is_dictionary(chunk.type):
+            yield chunk
+
+
+def _length(texts: pa.DictionaryArray) -> int:
+    """Bytes of all texts together."""
+    lengths = pc.binary_length(texts.dictionary).fill_null(0).to_numpy(zero_copy_only=False)
+    places = texts.indices.drop_null().to_numpy()
+    return int(np.bincount(places, minlength=len(lengths)).astype(np.int64) @ lengths.astype(int))
