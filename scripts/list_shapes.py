@@ -96,8 +96,6 @@ def _types(path: Path) -> Iterator[tuple[str, str, bool]]:
                 yield name, row[columns[0]], columns[0] == "original"
         except (InputError, UnicodeDecodeError, csv.Error) as error:
             raise InputError(f"{path}:{max(rows.reader.line_num, 1)}: {error}") from None
-        except UnicodeDecodeError as error:
-            raise InputError(f"{path}: expected text in UTF-8: {error}") from None
 
 
 def _in_order(formula: Formula) -> Formula:
