@@ -27,6 +27,20 @@ from score_answers import score_answers
 COLUMNS = ("queries", "models", "shapes", "rule", "message", "log")
 
 
+class Missing(NamedTuple):
+    """Shapes of a query set on which some models have no numbers, for one and the same cause."""
+
+    queries: str
+    models: str
+    shapes: str
+    cause: Cause
+
+    @property
+    def row(self) -> tuple[str, ...]:
+        """The values of `COLUMNS`."""
+        return (*self[:3], self.cause.rule, self.cause.message, self.cause.log)
+
+
 class Paths(NamedTuple):
     """Where the results of a run are, whether or not they have been made.
 
@@ -55,8 +69,8 @@ def assemble_partial(
     query_sets: Mapping[str, dict],
     path_to_template: str | os.PathLike,
     path_to_folder: str | os.PathLike,
-) -> list[tuple[str, ...]]:
-    """Write the folder, and give what is missing: rows of `COLUMNS`.
+) -> list[Missing]:
+    """Write the folder, and give what is missing.
 
     A model has the numbers of the shards that it was ranked on. The shapes of the others have no
     number, nor has any average that they belong to. Without a single number nothing is written.
@@ -85,10 +99,11 @@ def assemble_partial(
     averages = overview(scopes)
     with replacing_folder(path_to_folder) as folder:
         write_rows(folder / "metrics.tsv", rows)
-        write_tsv(folder / "missing.tsv", COLUMNS, missing)
+        lines = [one.row for one in missing]
+        write_tsv(folder / "missing.tsv", COLUMNS, lines)
         for table in (averages, *(one for own in tables.values() for one in own)):
             write_wide_table(folder / "tables", table)
-        content = {"run": run, "missing": missing, "overview": averages, "tables": tables}
+        content = {"run": run, "missing": lines, "overview": averages, "tables": tables}
         content["failed"] = sorted({one[:4] for one in lacking.values() if one.has_failed})
         write_page(folder / "report.html", path_to_template, content)
     return missing
@@ -189,7 +204,7 @@ def _some_scores(
     return pa.concat_tables([schema.empty_table(), table], promote_options="permissive"), metadata
 
 
-def _missing(asked: _Asked) -> list[tuple[str, ...]]:
+def _missing(asked: _Asked) -> list[Missing]:
     """What has no scores, models that lack the same for the same cause together."""
     found: dict[tuple, list[str]] = {}
     for queries in asked.run["query_sets"]:
@@ -203,6 +218,6 @@ def _missing(asked: _Asked) -> list[tuple[str, ...]]:
                 key = queries, ", ".join(sorted(names, key=asked.run["shapes"].index)), cause
                 found.setdefault(key, []).append(model)
     return [
-        (queries, ", ".join(models), shapes, cause.rule, cause.message, cause.log)
+        Missing(queries, ", ".join(models), shapes, cause)
         for (queries, shapes, cause), models in found.items()
     ]

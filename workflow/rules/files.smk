@@ -30,10 +30,15 @@ def scored_by(wildcards):
 def score_files(wildcards):
     """The user's own files that a model's scores for a shard are in.
 
-    If jobs may fail, a missing one is not to stop those of other models: its own job tells of it.
+    If jobs may fail, one that is not there stops no job of other models: its own job tells of it.
+    What has been imported is kept without its files.
     """
     files = RUN.score_files(wildcards.model, wildcards.queries, wildcards.shard)
-    absent = absent_files(wildcards) if workflow.execution_settings.keep_going else []
+    imported = os.path.exists(
+        "results/predictions/{queries}/{model}/{shard}.json".format(**wildcards)
+    )
+    may_fail = workflow.execution_settings.keep_going and not imported
+    absent = absent_files(wildcards) if may_fail else []
     return {
         key: [path for path in paths if path not in absent] if isinstance(paths, list) else paths
         for key, paths in files.items()

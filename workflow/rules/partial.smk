@@ -37,7 +37,9 @@ def report_what_exists(job, workflow):
     except Exception as error:  # which is not to hide what has failed
         print(f"no partial report: {type(error).__name__}: {error}", file=sys.stderr)
         return
-    for queries, models, shapes, rule, message, log in missing:
-        print(f"missing: {models} on {queries} ({shapes}): {rule}: {message}", file=sys.stderr)
+    for one in missing:
+        if one.cause.has_failed:
+            about = f"{one.models} on {one.queries} ({one.shapes})"
+            print(f"missing: {about}: {one.cause.rule}: {one.cause.message}", file=sys.stderr)
     if os.path.exists(folder):
         print(f"partial report: {folder}/report.html", file=sys.stderr)
