@@ -51,8 +51,9 @@ format: $(STAMP) ## Format the code
 	@$(PYTHON) -m ruff check --fix .
 	@$(VENV)/bin/snakefmt Snakefile workflow
 
-docs: $(STAMP) ## Write the key tables of config/README.md from the schemas
+docs: $(STAMP) ## Write the tables of keys (config/README.md) and of metrics (docs/metrics.md)
 	@$(PYTHON) scripts/document_config.py
+	@$(PYTHON) scripts/document_metrics.py
 
 environment: $(STAMP) ## Make .venv, or bring it up to date with requirements.lock
 

@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import reference_answers
+from clqa import explained_examples
 from clqa.edge_indexes import indexed_edges
 from clqa.errors import InputError
 from clqa.example_queries import Example
@@ -67,6 +68,17 @@ def test_a_model_has_its_best_assignment_with_predicted_links(tmp_path):
     ]
     (why,) = found["queries"][query_id]["why"]
     assert why["absent"] == ['not [("s2") -"r2"-> ("f")]']
+
+
+def test_models_that_would_take_too_long_are_left_out(tmp_path, monkeypatch):
+    monkeypatch.setattr(explained_examples, "MOST_DEGREES", 15)
+    models = {"qto": {"method": "qto", "settings": QTO}}
+    _, found, query_id = explanations(tmp_path, "2in", models)
+    # Four intermediates, and a row of four degrees of each.
+    assert found["queries"][query_id]["models"] == [None]
+    monkeypatch.setattr(explained_examples, "MOST_DEGREES", 16)
+    _, found, query_id = explanations(tmp_path / "more", "2in", models)
+    assert found["queries"][query_id]["models"] != [None]
 
 
 def test_several_free_variables_are_explained_on_the_graph_alone(tmp_path):

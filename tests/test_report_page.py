@@ -346,6 +346,32 @@ def test_labels_keep_their_direction_and_are_no_markup(opened):
     assert part.locator("summary bdi", has_text=HOSTILE[4]).count() > 0
 
 
+def test_a_model_is_picked_in_the_legend_by_keyboard(opened):
+    figure = opened.page.locator("[id='explore:figure']")
+    opened.page.wait_for_selector("[id='explore:figure'] text[role=button]")
+    entry = figure.locator("text[role=button]", has_text="walker")
+    assert figure.locator("text[role=button]").count() == 4
+    points = figure.locator("g.mark-symbol.role-mark.layer_1_marks path")
+
+    def faint():
+        marks = "marks => marks.filter(one => one.getAttribute('opacity') < 0.5).length"
+        return points.evaluate_all(marks)
+
+    assert faint() == 0
+    opened.page.locator("[data-switch=intervals]").focus()
+    for _ in range(60):
+        if entry.evaluate("one => one === document.activeElement"):
+            break
+        opened.page.keyboard.press("Tab")
+    assert entry.evaluate("one => getComputedStyle(one).outlineStyle") == "solid"
+    opened.page.keyboard.press("Enter")
+    opened.page.wait_for_selector("[id='explore:figure'] text[aria-pressed=true]")
+    assert faint() == points.count() * 3 / 4
+    opened.page.keyboard.press("Space")
+    opened.page.wait_for_function("!document.querySelector('text[aria-pressed=true]')")
+    assert faint() == 0
+
+
 def test_figures_are_saved_as_svg_and_png(opened):
     figure = opened.page.locator("[id='explore:figure']")
     figure.locator("summary").click()

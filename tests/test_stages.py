@@ -18,6 +18,7 @@ FILES = [
       for model in ("best", "other", "outside", "cut.best")),
     *(f"scores/q/{model}.parquet" for model in ("best", "other", "outside", "cut.best")),
     *("sets/q/other/sets.parquet", "comparisons/r/q.parquet", "runs/r/tables/overview.tsv"),
+    "explanations/r/q.json",
 ]  # fmt: skip
 MODELS = {
     "best": {"method": "oracle", "settings": {}},
@@ -82,6 +83,14 @@ def files():
             "comparisons/r/q.parquet",
             "compare_models",
             [f"scores/q/{model}.parquet" for model in ("other", "outside", "cut.best")],
+        ),
+        (
+            "explanations/r/q.json",
+            "explain_examples",
+            [
+                *("answers/q/a.parquet", "graphs/g/graph.npz", "queries/q/a.parquet"),
+                "predictors/g/one.npz",
+            ],
         ),
         (
             "sets/q/other/sets.parquet",

@@ -141,13 +141,13 @@ def markdown(report: dict) -> str:
         lines.append(_row([str(row["k"]), *(_cell(row[name]) for name in heads)]))
         if any("interval" in row[name] for name in heads):
             lines.append(_row([f"{100 * LEVEL:g} %", *(_ends(row[name]) for name in heads)]))
-    whole = report["whole_lists"]
+    whole, n = report["whole_lists"], report["queries"]
     lines += [
         "",
         f"Whole lists: MRR {_cell(whole['mrr'])}, retrieval accuracy (R-precision)"
         f" {_cell(whole['retrieval_accuracy'])}.",
-        f"{report['queries']} queries; recall, capped recall, NDCG and retrieval accuracy are over"
-        f" the {report['queries_expecting']} that expect something.",
+        f"{n} quer{'y' if n == 1 else 'ies'}; recall, capped recall, NDCG and retrieval accuracy"
+        f" are over the {report['queries_expecting']} that expect something.",
     ]
     if report["queries_tied"]:
         ties = report["protocol"]["ties"]

@@ -64,6 +64,23 @@ function config() {
   };
 }
 
+// Entries of a legend as buttons for the keyboard; a click on one is the plotting library's.
+function reachable(target, view) {
+  const picked = "picked_model_legend";
+  const entries = [...target.querySelectorAll(".role-legend-label text")].map((text) => [text, text.__data__.datum.value]);
+  const show = (value) => entries.forEach(([text, name]) => text.setAttribute("aria-pressed", String(name === value)));
+  for (const [text, name] of entries) {
+    for (const [key, value] of Object.entries({ tabindex: 0, role: "button", "aria-label": `Pick ${name}` })) text.setAttribute(key, value);
+    text.addEventListener("keydown", (event) => {
+      if (event.key !== "Enter" && event.key !== " ") return;
+      event.preventDefault();
+      view.signal(picked, view.signal(picked) === name ? null : name).run();
+    });
+  }
+  if (entries.length) view.addSignalListener(picked, (_, value) => show(value));
+  show(null);
+}
+
 // `spec` is a function of the width, so that a figure can be drawn anew.
 async function draw(element, spec, name) {
   drawn.set(element, { ...drawn.get(element), spec, name });
@@ -92,6 +109,7 @@ async function draw(element, spec, name) {
   drawn.get(element).made = made;
   drawn.get(element).width = element.clientWidth;
   target.querySelector("summary")?.setAttribute("aria-label", "Save this figure");
+  reachable(target, made.view);
   element.replaceChildren(target);
   element.dataset.drawn = number;
 }
