@@ -10,7 +10,7 @@ from clqa.published_entries import check_published
 from conftest import ROOT
 
 SOURCES = sorted((ROOT / "scripts").rglob("*.py"))
-RULES = sorted(ROOT.glob("workflow/**/*.smk")) + [ROOT / "Snakefile", ROOT / "workflow/Snakefile"]
+RULES = [*sorted(ROOT.glob("workflow/**/*.smk")), ROOT / "Snakefile", ROOT / "workflow/Snakefile"]
 
 # Names that are not called at all, and those that only the modules named here call.
 NEVER = {
