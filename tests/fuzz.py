@@ -9,6 +9,7 @@ code that they reach.
 import argparse
 import hashlib
 import multiprocessing
+import os
 import random
 import resource
 import signal
@@ -91,12 +92,14 @@ def run(name: str, seconds: float, seed: int) -> tuple[int, list[str]]:
     return 0, [f"the process ended with {process.exitcode} [{place}]"]
 
 
-def guided(names: list[str], seconds: float) -> None:
-    """One campaign over some parsers; ends at the first finding, which atheris tells."""
+def guided(names: list[str] | None, seconds: float) -> None:
+    """One campaign over some parsers, or all; ends at the first finding, which atheris tells."""
+    os.environ["NUMBA_DISABLE_JIT"] = "1"  # which cannot compile what atheris adds
     import atheris
 
     with atheris.instrument_imports(include=["clqa", "zipfile", "tarfile", "json"]):
         from outside_parsers import PARSERS, outcome
+    names = names or list(PARSERS)
     chosen = [PARSERS[name] for name in names]
     folder = Path(tempfile.mkdtemp())
     seeds = Path(tempfile.mkdtemp())
@@ -113,6 +116,7 @@ def guided(names: list[str], seconds: float) -> None:
                 raise
 
     options = [f"-max_total_time={seconds:.0f}", f"-timeout={HANG}", "-max_len=65536"]
+    options.append(f"-artifact_prefix={folder}/")
     atheris.Setup([sys.argv[0], *options, "-rss_limit_mb=3000", str(seeds)], one)
     atheris.Fuzz()
 
@@ -124,11 +128,11 @@ def main() -> int:
     parser.add_argument("--only", action="append", help="a parser (repeatable)")
     parser.add_argument("--atheris", action="store_true", help="guided by coverage, one process")
     options = parser.parse_args()
+    if options.atheris:  # before anything of ours is imported
+        guided(options.only, options.minutes * 60)
     from outside_parsers import PARSERS
 
     names = options.only or list(PARSERS)
-    if options.atheris:
-        guided(names, options.minutes * 60)
     total, bad = 0, 0
     print(f"seed {options.seed}")
     for name in names:
