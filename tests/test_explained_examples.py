@@ -81,6 +81,12 @@ def test_models_that_would_take_too_long_are_left_out(tmp_path, monkeypatch):
     assert found["queries"][query_id]["models"] != [None]
 
 
+def test_a_model_without_links_has_no_assignment(tmp_path):
+    models = {"plain": {"method": "popularity", "settings": {}}}
+    _, found, query_id = explanations(tmp_path, models=models)
+    assert found["queries"][query_id]["models"] == [None]
+
+
 def test_several_free_variables_are_explained_on_the_graph_alone(tmp_path):
     models = {"qto": {"method": "qto", "settings": QTO}}
     _, found, query_id = explanations(tmp_path, "pairs", models)

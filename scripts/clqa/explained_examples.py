@@ -23,7 +23,10 @@ STATUSES = ("observed", "missing", "predicted")
 
 
 def explained(
-    chosen: Sequence[Example], graph: Graph, split: str, reasoners: Iterable[Callable[[], Reasoner]]
+    chosen: Sequence[Example],
+    graph: Graph,
+    split: str,
+    reasoners: Iterable[Callable[[], Reasoner | None]],
 ) -> dict[str, dict]:
     """For each query a witness of each hard answer, and what models take for its first one.
 
@@ -38,7 +41,8 @@ def explained(
         one.query_id: {"why": [*_crisp(one, graph, full, observed)], "models": []} for one in chosen
     }
     for opened in reasoners:
-        told = dict(_by_model(chosen, opened(), observed, full.known))
+        reasoner = opened()
+        told = dict(_by_model(chosen, reasoner, observed, full.known)) if reasoner else {}
         for query_id, about in found.items():
             about["models"].append(told.get(query_id))
     return found

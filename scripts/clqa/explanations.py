@@ -237,6 +237,8 @@ def model_witness(
     predictor = results / "predictors" / subject.folder.name / f"{settings['predictor']}.npz"
     graph = subject.folder / "graph.npz"
     reasoner = open_reasoner(graph, predictor, facts["method"], settings, subject.split)
+    if reasoner is None:
+        return None
     (found,) = witnesses(reasoner, subject.batch, [(0, entity)])
     if found is None:
         label = subject.entities[entity]

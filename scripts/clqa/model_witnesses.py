@@ -16,6 +16,7 @@ from clqa.models import (
     inference_graph,
     load_method,
     own_settings,
+    takes_links,
     visible_parts,
 )
 from clqa.plans import tree_plan
@@ -39,12 +40,14 @@ def open_reasoner(
     method: str,
     settings: dict,
     split: str,
-) -> Reasoner:
-    """A model that answers over predicted links, as it is run on queries of a split.
+) -> Reasoner | None:
+    """A model as it is run on queries of a split; None if its method takes no links of a predictor.
 
     All degrees are exact, as weak intermediates may be what the best assignment takes.
     """
     module = load_method(method, settings)
+    if not takes_links(module):
+        return None
     parts = visible_parts(inference_graph(module, settings), read_graph(path_to_graph, ()), split)
     graph = read_graph(path_to_graph, parts)
     calibrated = settings["calibration"], settings.get("hybrid", False)

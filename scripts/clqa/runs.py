@@ -118,7 +118,8 @@ class Run(NamedTuple):
 
     def over_links(self) -> dict[str, dict]:
         """Method and settings of the run's models that answer over predicted links."""
-        names = [name for name in self.settings["models"] if self.predictor_of(name)]
+        asked = self.settings["models"]
+        names = [n for n in asked if self.predictor_of(n) and "imported" not in self.models[n]]
         return {n: {key: self.models[n][key] for key in ("method", "settings")} for n in names}
 
     def method_file(self, model: str) -> str:

@@ -173,7 +173,7 @@ def _further(rule: str, known: dict[str, str], facts: Facts) -> Iterator[str]:
         yield _ANSWERS
     if rule == "explain_examples":
         for model in facts.models.values():
-            if "predictor" in model.get("settings", {}):
+            if "predictor" in model.get("settings", {}) and model["method"] != "imported":
                 yield f"predictors/{{graph}}/{model['settings']['predictor']}.npz"
 
 
