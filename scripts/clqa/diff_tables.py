@@ -18,6 +18,7 @@ _NAMES = {"queries": "query set", "shape": "shape or group", "stratum": "hard an
 # Of the key, what says of a number nothing that a reader could use.
 _SILENT = ("fingerprint", "split", "graph", "inference_graph", "pni")
 _EMPTY = {"stratum": "all"}
+_COLUMNS = {"clashes": ("old", "new", "delta", "differs in"), "changed": ("old", "new", "delta")}
 
 
 class DiffTable(NamedTuple):
@@ -56,57 +57,62 @@ def diff_tables(diff: Mapping) -> Iterator[DiffTable]:
             parts.setdefault((entry.get("run", ""), entry.get("table", "")), []).append(entry)
         for (run, table), entries in parts.items():
             where = " ".join(part for part in (run, "" if table == _METRICS else table) if part)
-            yield _table(kind, where, table, entries, diff["controls"])
+            yield _table(kind, where, entries, diff["controls"])
 
 
-def _table(kind: str, where: str, table: str, entries: list, controls: Sequence[str]) -> DiffTable:
-    merged: dict[tuple, list[dict]] = {}
-    for entry in entries:
-        merged.setdefault(_subject(entry, table), []).append(entry)
-    keys = [dict(key[-1]) for key in merged]
-    if table != _METRICS and kind == "changed":
-        keys = [key | {"column": name} for key, (name, *_) in zip(keys, merged, strict=True)]
-    names = _ordered({name for key in keys for name in key})
-    values = {name: {key.get(name, "") for key in keys} for name in names}
+class _Number(NamedTuple):
+    """A row before it is text: what it is about, its place among the others, and its entries."""
+
+    key: dict[str, str]
+    place: tuple
+    entries: list[dict]
+
+
+def _table(kind: str, where: str, entries: list[dict], controls: Sequence[str]) -> DiffTable:
+    is_metrics = kind == "clashes" or {*METRICS_KEYS} <= entries[0].get("key", {}).keys()
+    numbers = sorted(_numbers(kind, entries, is_metrics, controls), key=lambda one: one.place)
+    numbers = numbers[:MOST_ROWS]
+    names = _ordered({name for one in numbers for name in one.key})
+    values = {name: {one.key.get(name, "") for one in numbers} for name in names}
     varying = [name for name in names if len(values[name]) > 1 or name == "model"]
-    shared = {_NAMES.get(n, n): next(iter(values[n])) for n in names if n not in varying}
-    about = {"clashes": ("old", "new", "delta", "differs in"), "changed": ("old", "new", "delta")}
-    told = about.get(kind, ("value",))
-    has_notes = (
-        kind == "changed"
-        and any(one["column"] != "value" for group in merged.values() for one in group)
-        and table == _METRICS
-    )
-    rows = sorted(
+    told = _COLUMNS.get(kind, ("value",))
+    rows = [
         (
-            _place(key, is_shape, controls),
-            *(key.get(name, _EMPTY.get(name, "")) for name in varying),
-            *_told(kind, group),
+            *(one.key.get(n, _EMPTY.get(n, "")) for n in varying),
+            *_told(kind, one.entries, is_metrics),
         )
-        for key, ((_, is_shape, _), group) in zip(keys, merged.items(), strict=True)
-    )
-    n_numbers = 1 if kind in ("added", "removed") and table == _METRICS else 3 * (len(told) > 1)
-    columns = (*(_NAMES.get(name, name) for name in varying), *told, *["also"] * has_notes)
-    width = len(columns)
+        for one in numbers
+    ]
+    if kind == "changed" and any(row[-1] for row in rows):
+        told = (*told, "also")
+    width = len(varying) + len(told)
     return DiffTable(
         kind,
         where,
-        {name: value for name, value in shared.items() if value},
-        columns,
-        n_numbers,
-        [row[1 : width + 1] for row in rows[:MOST_ROWS]],
+        {_NAMES.get(n, n): next(iter(values[n])) for n in names if n not in varying},
+        (*(_NAMES.get(name, name) for name in varying), *told),
+        int(is_metrics) if kind not in _COLUMNS else 3,
+        [row[:width] for row in rows],
     )
 
 
-def _subject(entry: Mapping, table: str) -> tuple:
-    """What makes a row: of the metrics the number, whose interval and counts stand beside it."""
-    key = {name: _short(text) for name, text in entry.get("key", {}).items() if text}
-    key = {name: text for name, text in key.items() if name not in _SILENT}
-    is_shape = "shape" in key
-    if "group" in key and not is_shape:
-        key["shape"] = key.pop("group")
-    column = "" if table == _METRICS else entry.get("column", "")
-    return column, is_shape, tuple(sorted(key.items()))
+def _numbers(
+    kind: str, entries: list[dict], is_metrics: bool, controls: Sequence[str]
+) -> Iterator[_Number]:
+    """Of the metrics each number, whose interval and counts are of it; of others each cell."""
+    groups: dict[tuple, list[dict]] = {}
+    for entry in entries:
+        column = "" if is_metrics else entry.get("column", "")
+        groups.setdefault((column, *entry.get("key", {}).items()), []).append(entry)
+    for (column, *items), group in groups.items():
+        key = {name: _short(text) for name, text in items if text}
+        if is_metrics:
+            key = {name: text for name, text in key.items() if name not in _SILENT}
+        is_shape = "shape" in key
+        if "group" in key and not is_shape:
+            key["shape"] = key.pop("group")
+        place = _place(key, is_shape, controls)
+        yield _Number(key | ({"column": column} if column else {}), (*place, column), group)
 
 
 def _ordered(names: Iterable[str]) -> list[str]:
@@ -127,23 +133,22 @@ def _natural(text: str) -> tuple[int, str]:
     return (int(text), "") if text.isdecimal() else (-1, text)
 
 
-def _told(kind: str, group: list[dict]) -> tuple[str, ...]:
-    """Cells about one row: both sides and their difference, or the values of one side."""
+def _told(kind: str, entries: list[dict], is_metrics: bool) -> tuple[str, ...]:
+    """Cells about a row: both sides, their difference and what else; or the values of one side."""
+    first = entries[0]
     if kind == "clashes":
-        (entry,) = group[:1]
-        return *_ends(entry, *(entry[side]["value"] for side in SIDES)), ", ".join(entry["fields"])
+        return *_ends(first, *(first[side]["value"] for side in SIDES)), ", ".join(first["fields"])
     if kind == "changed":
-        is_metric = group[0].get("table") == _METRICS
-        main = [one for one in group if one["column"] == "value" or not is_metric]
+        main = [one for one in entries if one["column"] == "value" or not is_metrics]
         ends = _ends(main[0], main[0]["old"], main[0]["new"]) if main else ("", "", "")
-        return *ends, "; ".join(_note(one) for one in group if one not in main)
-    values = group[0].get("values", {})
-    if "value" in values:
-        return (_number(values["value"]),)
+        return *ends, "; ".join(_note(one) for one in entries if one not in main)
+    values = first.get("values", {})
+    if is_metrics:
+        return (_number(values.get("value")),)
     cells = [
         f"{name} {_number(value)}" for name, value in values.items() if value not in ("", None)
     ]
-    return (", ".join(cells[:CELLS]) + " …" * (len(cells) > CELLS),)
+    return (", ".join(cells[:CELLS]) + " …" * (len(cells) > CELLS) or "all of it",)
 
 
 def _note(entry: Mapping) -> str:
