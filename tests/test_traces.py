@@ -72,6 +72,15 @@ def test_a_run_equals_a_copy_of_it(base, other):
     assert all(about["files"] for about in trace["stages"].values())
 
 
+def test_what_the_page_alone_shows_is_no_difference(base, other):
+    path = other / "runs/toy/manifest.json"
+    manifest = json.loads(path.read_text())
+    manifest["files"]["explanations/toy/toy-test.json"]["sha256"] = "0" * 64
+    path.write_text(json.dumps(manifest))
+    diff, trace = the_trace(base, other)
+    assert (diff["status"], trace["first"]) == ("equal", None)
+
+
 def test_a_changed_tie_policy_is_named_at_the_metrics(base, other, capsys):
     run = RUN | {"ties": ["optimistic", "expected"]}
     make_scores(other, run)
