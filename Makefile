@@ -3,7 +3,7 @@
 
 SHELL := /bin/sh
 .DEFAULT_GOAL := help
-.PHONY: help results report test faults fuzz lint format docs environment slurm lock clean
+.PHONY: help results report test pythons faults fuzz lint format docs environment slurm slurmrun lock clean
 
 VENV := .venv
 ifneq ($(words $(CURDIR)),1)  # Snakemake cannot start a Python whose path has a space
@@ -11,6 +11,9 @@ VENV := $(HOME)/.cache/clqa/venv-$(shell pwd | cksum | cut -d ' ' -f 1)
 endif
 PYTHON := $(VENV)/bin/python
 STAMP := $(VENV)/requirements.stamp
+# Plugins for clusters ask for a cluster each time that Snakemake starts: not in the first one.
+CLUSTER_VENV := $(VENV)-slurm
+CLUSTER_STAMP := $(CLUSTER_VENV)/requirements.stamp
 CORES ?= all
 WORKERS ?= 2
 MINUTES ?= 10
@@ -40,6 +43,13 @@ fuzz: $(STAMP) ## Read changed files with every parser for MINUTES=10 (ARGS=... 
 	@$(PYTHON) tests/fuzz.py --minutes $(MINUTES) $(ARGS)
 	@CLQA_FUZZ=$(MINUTES) $(PYTHON) -m pytest -n $(WORKERS) tests/test_fuzz.py
 
+pythons: ## Run the test suite under each Python from 3.11 to 3.13 that there is
+	@for version in 3.11 3.12 3.13; do \
+	  python$$version -c '' 2>/dev/null || { echo "no python$$version: skipped"; continue; }; \
+	  python$$version -m venv build/venv-$$version \
+	    && $(MAKE) --no-print-directory test VENV=build/venv-$$version || exit 1; \
+	done
+
 lint: $(STAMP) ## Check formatting and style
 	@$(PYTHON) -m ruff format --check .
 	@$(PYTHON) -m ruff check .
@@ -57,8 +67,15 @@ docs: $(STAMP) ## Write the tables of keys (config/README.md) and of metrics (do
 
 environment: $(STAMP) ## Make .venv, or bring it up to date with requirements.lock
 
-slurm: $(STAMP) requirements-slurm.lock ## Add the Slurm plugin to .venv, for --workflow-profile slurm
-	@$(PYTHON) -m pip install --quiet --require-hashes --requirement requirements-slurm.lock
+slurm: $(CLUSTER_STAMP) ## Make .venv-slurm, which has Snakemake with plugins for clusters
+
+SITE := --slurm-status-command squeue --slurm-no-account --slurm-init-seconds-before-status-checks 5
+slurmrun: $(STAMP) $(CLUSTER_STAMP) ## Compare the default run with one through a Slurm of this machine
+	@$(PYTHON) -m snakemake --cores $(CORES)
+	@mkdir -p build/slurm
+	@$(PYTHON) tests/private_slurm.py $(CLUSTER_VENV)/bin/python -m snakemake --cores 2 \
+	  --workflow-profile slurm --directory build/slurm --configfile config/config.yaml $(SITE) $(ARGS)
+	diff -r results/runs/default build/slurm/results/runs/default
 
 FIND_PYTHON = \
   for python in python3 python3.14 python3.13 python3.12 python3.11 python; do \
@@ -79,6 +96,14 @@ $(STAMP): requirements.lock requirements-uv.lock
 	  || $(PYTHON) -m pip install --quiet --require-hashes --requirement requirements.lock
 	@touch $(STAMP)
 
+$(CLUSTER_STAMP): $(STAMP) requirements-slurm.lock
+	@$(PYTHON) -m venv --clear $(CLUSTER_VENV)
+	@$(PYTHON) -m uv pip sync --quiet --python $(CLUSTER_VENV)/bin/python --require-hashes \
+	  requirements-slurm.lock \
+	  || $(CLUSTER_VENV)/bin/python -m pip install --quiet --require-hashes \
+	    --requirement requirements-slurm.lock
+	@touch $(CLUSTER_STAMP)
+
 COMPILE = $(PYTHON) -m uv pip compile --quiet --universal --generate-hashes --fork-strategy fewest \
   --python-version 3.11 --custom-compile-command "make lock"
 
@@ -88,7 +113,13 @@ lock: $(STAMP) ## Pin the newest versions that pyproject.toml allows
 	$(COMPILE) --upgrade --extra slurm --constraints requirements.lock pyproject.toml \
 	  --output-file requirements-slurm.lock
 	echo uv | $(COMPILE) --upgrade - --output-file requirements-uv.lock
+	@for lock in requirements requirements-slurm; do for python in 3.11 3.12 3.13; do \
+	  for machine in x86_64 aarch64; do \
+	    $(PYTHON) -m uv pip install --quiet --dry-run --require-hashes --requirement $$lock.lock \
+	      --python-version $$python --python-platform $$machine-unknown-linux-gnu --target build/none \
+	      --only-binary :all: --no-binary connection-pool || exit 1; \
+	done; done; done
 
 clean: ## Remove results, caches and the environment
-	rm -rf $(VENV) .snakemake .pytest_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) $(CLUSTER_VENV) build .snakemake .pytest_cache .ruff_cache .hypothesis
 	find results -mindepth 1 ! -name README.md -delete

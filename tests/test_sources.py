@@ -1,11 +1,14 @@
 """A digest follows the content of our own code, wherever it is imported, and nothing else."""
 
+import json
 from pathlib import Path
 
 import pytest
 
+import clqa.sources
 from clqa.errors import InputError
-from clqa.sources import _read, digest
+from clqa.files import sha256_of
+from clqa.sources import _keep, _known, _read, digest
 
 
 @pytest.fixture
@@ -90,3 +93,25 @@ def test_a_missing_script_and_broken_code_are_named(tmp_path):
     write(tmp_path, "stage.py", "def f(:\n")
     with pytest.raises(InputError, match=r"stage\.py, line 1: not valid Python"):
         digest(tmp_path / "stage.py")
+
+
+def test_what_is_kept_of_syntax_trees_goes_by_content_and_by_this_version(scripts):
+    before = digest(scripts / "stage.py")
+    kept = scripts / "__pycache__" / "digests.json"
+    trees = dict(_known(kept))
+    assert len(trees) == 5
+    own = sha256_of(clqa.sources.__file__)
+    _keep(kept, own, trees, 0)
+    changed = {key: ["0" * 64, imports] for key, (_, imports) in trees.items()}
+    whole = kept.read_text(encoding="utf-8")
+    for text, is_used in [
+        (whole, False),
+        (json.dumps({"by": own, "trees": changed}), True),
+        (json.dumps({"by": "another version", "trees": changed}), False),
+        (whole[:40], False),
+        ("[]", False),
+    ]:
+        kept.write_text(text, encoding="utf-8")
+        _read.cache_clear()
+        _known.cache_clear()
+        assert (digest(scripts / "stage.py") != before) == is_used, text

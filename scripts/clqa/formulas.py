@@ -12,6 +12,7 @@ For crisp answers it is `!a|b`, and the same query; fuzzy logic gives it the res
 drug. It tells values of a variable apart that other atoms bind.
 """
 
+import functools
 import re
 from collections import Counter
 from collections.abc import Iterator
@@ -67,6 +68,7 @@ _DEEPEST = 50
 _WINDOW = 40
 
 
+@functools.lru_cache(maxsize=4096)
 def parse(text: str) -> Formula:
     """Read a formula; `!` binds most, then `&`, `|` and `->`; redundant parentheses are allowed.
 

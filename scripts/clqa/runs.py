@@ -23,7 +23,7 @@ from clqa.plans import GROUP_NAMES, Plan, plan
 from clqa.predictor_entries import check_predictor, imported_files
 from clqa.published_entries import READING, check_published
 from clqa.set_rules import set_rule
-from clqa.shards import asked_count, shards, size
+from clqa.shards import MAX_BYTES, asked_count, shards, size
 
 KINDS = ("graphs", "query_sets", "shapes", "models", "predictors")
 PACKED = (".gz", ".xz", ".zip", ".tgz")  # files whose size says little
@@ -43,6 +43,8 @@ class Run(NamedTuple):
         For each graph the folder of its catalogue file.
     shards : dict
         For each query set its shards, by name, with the shapes that each holds.
+    sizes : dict
+        For each query set and shape the bytes of a model's predictions, as far as can be told.
     seeds : dict
         For each model that stands for one seed of another the name of that one.
     folders_of_queries, folders_of_predictors, folders_of_models : dict
@@ -59,6 +61,7 @@ class Run(NamedTuple):
     shapes: dict[str, str]
     predictors: dict[str, dict]
     shards: dict[str, dict[str, tuple[str, ...]]]
+    sizes: dict[str, dict[str, int]]
     folders_of_queries: dict[str, str]
     folders_of_predictors: dict[str, str]
     folders_of_models: dict[str, str]
@@ -72,6 +75,14 @@ class Run(NamedTuple):
     def local_queries(self, queries: str) -> list[str]:
         """The user's own files that published queries are read from."""
         return local_files(self.query_sets[queries]["published"], self.folders_of_queries[queries])
+
+    def folder_of_files(self, graph: str) -> str:
+        """Where the paths of a graph's own files start; empty if it has none."""
+        return self.folders[graph] if self.local_files(graph) else ""
+
+    def folder_of_published(self, queries: str) -> str:
+        """Where the paths of the files of published queries start; empty if it has none."""
+        return self.folders_of_queries[queries] if self.local_queries(queries) else ""
 
     def published(self, names: Iterable[str] | None = None) -> list[str]:
         """Query sets, of these or of all, that are imported and not sampled."""
@@ -292,13 +303,15 @@ def read_run(config: dict, files: Iterable[str], folder: str, methods: Mapping[s
                 )
     for entry in catalogues["query_sets"].entries.values():
         entry.setdefault("seed", settings["seed"])
+    cut, sizes = _shards(settings, catalogues)
     return Run(
         settings=settings,
         folders=catalogues["graphs"].folders,
         folders_of_queries=catalogues["query_sets"].folders,
         folders_of_predictors=catalogues["predictors"].folders,
         folders_of_models=catalogues["models"].folders,
-        shards=_shards(settings, catalogues),
+        shards=cut,
+        sizes=sizes,
         seeds=seeds,
         default_settings=_without_technical(default),
         **{kind: catalogue.entries for kind, catalogue in catalogues.items()},
@@ -423,9 +436,9 @@ def _check_query_sets(catalogues: dict[str, Catalogue]) -> None:
             )
 
 
-def _shards(settings: dict, catalogues: dict[str, Catalogue]) -> dict[str, dict]:
-    """Shards of every query set: of the run's shapes, those that the query set has."""
-    found = {}
+def _shards(settings: dict, catalogues: dict[str, Catalogue]) -> tuple[dict[str, dict], ...]:
+    """Shards of every query set, of the run's shapes those that it has, and sizes of the shapes."""
+    found, known = {}, {}
     for name, entry in catalogues["query_sets"].entries.items():
         shapes = [shape for shape in settings["shapes"] if shape in entry.get("shapes", [shape])]
         if name in settings["query_sets"] and not shapes:
@@ -442,7 +455,10 @@ def _shards(settings: dict, catalogues: dict[str, Catalogue]) -> dict[str, dict]
         free = {shape: free_variables(parse(formula)) for shape, formula in formulas.items()}
         several = {shape: names for shape, names in free.items() if len(names) > 1}
         found[name] = shards(sizes, settings["shards"], several)
-    return found
+        known[name] = {
+            shape: MAX_BYTES if n_bytes is None else n_bytes for shape, n_bytes in sizes.items()
+        }
+    return found, known
 
 
 def _check_vectors(graph: str, shapes: list[str], catalogues: dict[str, Catalogue]) -> None:

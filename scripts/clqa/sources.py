@@ -6,8 +6,13 @@ not count. Third-party modules do not count either: they are pinned by the lock.
 """
 
 import ast
+import atexit
+import contextlib
 import functools
 import hashlib
+import json
+import os
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -29,14 +34,14 @@ def digest(*scripts: str | Path, root: Path | None = None) -> str:
     """
     root = root or Path(scripts[0]).resolve().parent
     pending = [Path(script).resolve() for script in scripts]
-    found: dict[str, str] = {}
+    found: dict[Path, str] = {}
     while pending:
         path = pending.pop()
-        name = path.relative_to(root).as_posix()
-        if name not in found:
-            found[name], imported = _read(path, root)
+        if path not in found:
+            found[path], imported = _read(path, root)
             pending.extend(imported)
-    lines = "".join(f"{name} {found[name]}\n" for name in sorted(found))
+    names = {path.relative_to(root).as_posix(): content for path, content in found.items()}
+    lines = "".join(f"{name} {names[name]}\n" for name in sorted(names))
     return hashlib.sha256(lines.encode()).hexdigest()
 
 
@@ -44,27 +49,73 @@ def digest(*scripts: str | Path, root: Path | None = None) -> str:
 def _read(path: Path, root: Path) -> tuple[str, tuple[Path, ...]]:
     """Digest of one file's syntax tree, and the files of ours that it imports."""
     try:
-        tree = ast.parse(path.read_bytes(), filename=str(path))
+        content = path.read_bytes()
     except OSError as error:
         raise InputError(f"{path}: cannot be read ({error.strerror})") from error
+    known = _known(root / "__pycache__" / "digests.json")
+    key = hashlib.sha256(content).hexdigest()
+    if key not in known:
+        known[key] = _analysed(content, path)
+    digest_of_tree, imports = known[key]
+    imported = [file for one in imports for file in _imported_files(*one, path, root)]
+    return digest_of_tree, tuple(imported)
+
+
+def _analysed(content: bytes, path: Path) -> list:
+    """Digest of the syntax tree of a file, and of each import its level, module and names."""
+    try:
+        tree = ast.parse(content, filename=str(path))
     except SyntaxError as error:
         raise InputError(f"{path}, line {error.lineno}: not valid Python ({error.msg})") from error
     pieces: list[str] = []
     imports: list[ast.Import | ast.ImportFrom] = []
     _write(tree, pieces, imports)
-    imported = [file for node in imports for file in _imported_files(node, path, root)]
-    return hashlib.sha256("".join(pieces).encode()).hexdigest(), tuple(imported)
+    found = [
+        [getattr(node, "level", 0), getattr(node, "module", None), [one.name for one in node.names]]
+        for node in imports
+    ]
+    return [hashlib.sha256("".join(pieces).encode()).hexdigest(), found]
 
 
-def _imported_files(node: ast.Import | ast.ImportFrom, path: Path, root: Path) -> Iterator[Path]:
-    if isinstance(node, ast.Import):
-        for alias in node.names:
-            yield from _files(root, alias.name.split("."))
+@functools.cache
+def _known(path: Path) -> dict[str, list]:
+    """What `_analysed` has said of contents, by their sha256; kept in a file beside bytecode.
+
+    Every job of a cluster reads the rules anew, and most of that time went into syntax trees.
+    """
+    own = hashlib.sha256(Path(__file__).read_bytes()).hexdigest()
+    try:
+        kept = json.loads(path.read_bytes())
+        known = dict(kept["trees"]) if kept["by"] == own else {}
+    except (OSError, ValueError, KeyError, TypeError):
+        known = {}
+    if not sys.dont_write_bytecode:
+        atexit.register(_keep, path, own, known, len(known))
+    return known
+
+
+def _keep(path: Path, own: str, known: dict[str, list], n_read: int) -> None:
+    """Write what is new, if the folder may be written to; of several processes the last wins."""
+    if len(known) == n_read:
+        return
+    temporary = path.with_name(f".{path.name}.{os.getpid()}")
+    with contextlib.suppress(OSError):
+        path.parent.mkdir(exist_ok=True)
+        temporary.write_text(json.dumps({"by": own, "trees": known}), encoding="utf-8")
+        temporary.replace(path)
+
+
+def _imported_files(
+    level: int, module: str | None, names: list[str], path: Path, root: Path
+) -> Iterator[Path]:
+    if module is None and not level:
+        for name in names:
+            yield from _files(root, name.split("."))
     else:
-        start = path.parents[node.level - 1] if node.level else root
-        module = node.module.split(".") if node.module else []
-        for alias in node.names:
-            yield from _files(start, [*module, alias.name])
+        start = path.parents[level - 1] if level else root
+        parts = module.split(".") if module else []
+        for name in names:
+            yield from _files(start, [*parts, name])
 
 
 def _files(start: Path, parts: list[str]) -> Iterator[Path]:

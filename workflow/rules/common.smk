@@ -1,4 +1,5 @@
-# What the rules share: the run and its catalogues, digests of our code, file lists, resources.
+# What the rules share: the run and its catalogues, digests of our code, file lists.
+import functools
 import os
 import re
 import sys
@@ -28,6 +29,7 @@ OUTSIDE = [name for name, model in RUN.models.items() if "imported" in model]
 OTHER_MODELS = [name for name in RUN.models if name not in (*ORACLES, *OUTSIDE)]
 
 
+@functools.cache
 def code(*scripts):
     """Digest of scripts of ours and of every module of ours that they import."""
     return sources.digest(*(SCRIPTS / script for script in scripts))
@@ -51,8 +53,3 @@ def each_shard(pattern, query_sets, **wildcards):
         for queries in query_sets
         for path in expand(pattern, queries=queries, shard=RUN.shards[queries], **wildcards)
     ]
-
-
-def growing(amount):
-    """Resource that grows with each attempt at a job."""
-    return lambda wildcards, attempt: amount * attempt

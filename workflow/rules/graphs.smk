@@ -7,18 +7,19 @@ rule download_graph:
         receipt="results/graphs/{graph}/receipt.json",
     log:
         "results/logs/download_graph/{graph}.log",
-    cache: "omit-software"
+    cache: "omit-software" if SHARED else False
     localrule: True
     conda:
         "../../envs/clqa.yaml"
     resources:
-        mem_mb=growing(1000),
-        runtime=growing(120),
+        mem_mb=memory("download"),
+        runtime=minutes("download"),
     params:
         code=code("download_graph.py"),
         entry=lambda wildcards: RUN.graphs[wildcards.graph],
         graph="{graph}",
-        folder=lambda wildcards: RUN.folders[wildcards.graph],
+        # Where paths of the entry start, if it has any; else no other folder is another cause.
+        folder=lambda wildcards: RUN.folder_of_files(wildcards.graph),
     script:
         "../../scripts/download_graph.py"
 
@@ -36,12 +37,12 @@ rule build_graph:
         summary="results/graphs/{graph}/summary.json",
     log:
         "results/logs/build_graph/{graph}.log",
-    cache: True
+    cache: SHARED
     conda:
         "../../envs/clqa.yaml"
     resources:
-        mem_mb=growing(4000),
-        runtime=growing(60),
+        mem_mb=memory("build_graph"),
+        runtime=minutes("build_graph"),
     params:
         code=code("build_graph.py"),
         entry=lambda wildcards: RUN.graphs[wildcards.graph],

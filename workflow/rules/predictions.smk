@@ -11,11 +11,13 @@ rule predict_answers:
         "results/logs/predict_answers/{queries}/{model}/{shard}.log",
     wildcard_constraints:
         model=one_of(OTHER_MODELS),
+    group:
+        answering_group
     conda:
         "../../envs/clqa.yaml"
     resources:
-        mem_mb=growing(4000),
-        runtime=growing(120),
+        mem_mb=memory("predict_answers"),
+        runtime=minutes("predict_answers"),
     params:
         code=lambda wildcards: code("predict_answers.py", RUN.method_file(wildcards.model)),
         model="{model}",
@@ -39,11 +41,13 @@ rule predict_oracle:
         "results/logs/predict_oracle/{queries}/{model}/{shard}.log",
     wildcard_constraints:
         model=one_of(ORACLES),
+    group:
+        answering_group
     conda:
         "../../envs/clqa.yaml"
     resources:
-        mem_mb=growing(4000),
-        runtime=growing(120),
+        mem_mb=memory("predict_answers"),
+        runtime=minutes("predict_answers"),
     params:
         code=lambda wildcards: code("predict_answers.py", RUN.method_file(wildcards.model)),
         model="{model}",
@@ -68,11 +72,13 @@ rule import_predictions:
         "results/logs/import_predictions/{queries}/{model}/{shard}.log",
     wildcard_constraints:
         model=one_of(RUN.outside(bounded=False)),
+    group:
+        answering_group
     conda:
         "../../envs/clqa.yaml"
     resources:
-        mem_mb=growing(4000),
-        runtime=growing(120),
+        mem_mb=memory("import_predictions"),
+        runtime=minutes("import_predictions"),
     params:
         code=code("import_predictions.py"),
         model="{model}",
@@ -97,11 +103,13 @@ rule import_lists:
         "results/logs/import_lists/{queries}/{model}/{shard}.log",
     wildcard_constraints:
         model=one_of(RUN.outside(bounded=True)),
+    group:
+        answering_group
     conda:
         "../../envs/clqa.yaml"
     resources:
-        mem_mb=growing(4000),
-        runtime=growing(120),
+        mem_mb=memory("import_predictions"),
+        runtime=minutes("import_predictions"),
     params:
         code=code("import_lists.py"),
         model="{model}",

@@ -9,15 +9,17 @@ rule train_predictor:
         "results/logs/train_predictor/{graph}/{predictor}.log",
     wildcard_constraints:
         predictor=one_of(sorted(set(RUN.predictors) - set(RUN.imported()))),
+    cache: SHARED
     conda:
         "../../envs/clqa.yaml"
     threads: lambda wildcards: RUN.training(wildcards.predictor)["threads"]
     resources:
-        mem_mb=growing(4000),
-        runtime=growing(240),
+        mem_mb=training_memory,
+        runtime=training_minutes,
     params:
         code=code("train_predictor.py"),
         settings=lambda wildcards: RUN.training(wildcards.predictor),
+        graph="{graph}",
         predictor="{predictor}",
         # Beside the results, so that a killed job does not lose it.
         checkpoint="results/checkpoints/{graph}/{predictor}.npz",
@@ -39,14 +41,16 @@ rule import_predictor:
         "results/logs/import_predictor/{graph}/{predictor}.log",
     wildcard_constraints:
         predictor=one_of(RUN.imported()),
+    cache: SHARED
     conda:
         "../../envs/clqa.yaml"
     resources:
-        mem_mb=growing(4000),
-        runtime=growing(60),
+        mem_mb=memory("import_predictor"),
+        runtime=minutes("import_predictor"),
     params:
         code=code("import_predictor.py"),
         entry=lambda wildcards: RUN.predictors[wildcards.predictor],
+        graph="{graph}",
         predictor="{predictor}",
     script:
         "../../scripts/import_predictor.py"
@@ -64,8 +68,8 @@ rule evaluate_predictor:
     conda:
         "../../envs/clqa.yaml"
     resources:
-        mem_mb=growing(4000),
-        runtime=growing(60),
+        mem_mb=memory("evaluate_predictor"),
+        runtime=minutes("evaluate_predictor"),
     params:
         code=code("evaluate_predictor.py"),
     script:

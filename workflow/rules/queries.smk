@@ -9,12 +9,14 @@ rule sample_queries:
         "results/logs/sample_queries/{queries}/{shard}.log",
     wildcard_constraints:
         queries=one_of(SAMPLED),
-    cache: True
+    cache: SHARED
+    group:
+        "queries"
     conda:
         "../../envs/clqa.yaml"
     resources:
-        mem_mb=growing(2000),
-        runtime=growing(120),
+        mem_mb=memory("sample_queries"),
+        runtime=minutes("sample_queries"),
     params:
         code=code("sample_queries.py"),
         shapes=lambda wildcards: RUN.formulas(wildcards.queries, wildcards.shard),
@@ -38,17 +40,18 @@ rule download_queries:
         "results/logs/download_queries/{queries}.log",
     wildcard_constraints:
         queries=one_of(PUBLISHED),
+    cache: "omit-software" if SHARED else False
     localrule: True
     conda:
         "../../envs/clqa.yaml"
     resources:
-        mem_mb=growing(1000),
-        runtime=growing(120),
+        mem_mb=memory("download"),
+        runtime=minutes("download"),
     params:
         code=code("download_queries.py"),
         published=lambda wildcards: RUN.query_sets[wildcards.queries]["published"],
         queries="{queries}",
-        folder=lambda wildcards: RUN.folders_of_queries[wildcards.queries],
+        folder=lambda wildcards: RUN.folder_of_published(wildcards.queries),
     script:
         "../../scripts/download_queries.py"
 
@@ -70,16 +73,21 @@ rule import_queries:
         "results/logs/import_queries/{queries}/{shard}.log",
     wildcard_constraints:
         queries=one_of(PUBLISHED),
+    cache: SHARED
+    group:
+        "queries"
     conda:
         "../../envs/clqa.yaml"
     resources:
-        mem_mb=growing(4000),
-        runtime=growing(60),
+        mem_mb=memory("import_queries"),
+        runtime=minutes("import_queries"),
     params:
         code=code("import_queries.py"),
         shapes=lambda wildcards: RUN.formulas(wildcards.queries, wildcards.shard),
         published=lambda wildcards: RUN.reading(wildcards.queries, wildcards.shard),
         split=lambda wildcards: RUN.query_sets[wildcards.queries]["split"],
+        queries="{queries}",
+        shard="{shard}",
     script:
         "../../scripts/import_queries.py"
 
@@ -93,15 +101,20 @@ rule split_answers:
         answers="results/answers/{queries}/{shard}.parquet",
     log:
         "results/logs/split_answers/{queries}/{shard}.log",
+    cache: SHARED
+    group:
+        "queries"
     conda:
         "../../envs/clqa.yaml"
     resources:
-        mem_mb=growing(4000),
-        runtime=growing(120),
+        mem_mb=memory("split_answers"),
+        runtime=minutes("split_answers"),
     params:
         code=code("split_answers.py"),
         split=lambda wildcards: RUN.query_sets[wildcards.queries]["split"],
         max_bindings=lambda wildcards: RUN.max_bindings(wildcards.queries),
+        queries="{queries}",
+        shard="{shard}",
     script:
         "../../scripts/split_answers.py"
 
@@ -131,11 +144,13 @@ rule audit_queries:
         ),
     log:
         "results/logs/audit_queries/{queries}.log",
+    group:
+        "report"
     conda:
         "../../envs/clqa.yaml"
     resources:
-        mem_mb=growing(4000),
-        runtime=growing(60),
+        mem_mb=memory("audit_queries"),
+        runtime=minutes("audit_queries"),
     params:
         code=code("audit_queries.py"),
         split=lambda wildcards: RUN.query_sets[wildcards.queries]["split"],

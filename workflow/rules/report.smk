@@ -17,9 +17,11 @@ rule explain_examples:
         "results/logs/explain_examples/{run}/{queries}.log",
     conda:
         "../../envs/clqa.yaml"
+    group:
+        "report"
     resources:
-        mem_mb=growing(4000),
-        runtime=growing(60),
+        mem_mb=memory("explain_examples"),
+        runtime=minutes("explain_examples"),
     params:
         code=code("explain_examples.py", *map(RUN.method_file, RUN.over_links())),
         split=lambda wildcards: RUN.query_sets[wildcards.queries]["split"],
@@ -121,12 +123,13 @@ rule assemble_report:
         ),
     log:
         "results/logs/assemble_report/{run}.log",
-    localrule: True
+    group:
+        "report"
     conda:
         "../../envs/clqa.yaml"
     resources:
-        mem_mb=growing(4000),
-        runtime=growing(30),
+        mem_mb=memory("assemble_report"),
+        runtime=minutes("assemble_report"),
     params:
         code=code("assemble_report.py"),
         # What the scores, the answers, the summaries and the ranks are of, in their order.

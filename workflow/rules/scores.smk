@@ -12,11 +12,13 @@ rule rank_answers:
         tops="results/tops/{queries}/{model}/{shard}.parquet",
     log:
         "results/logs/rank_answers/{queries}/{model}/{shard}.log",
+    group:
+        answering_group
     conda:
         "../../envs/clqa.yaml"
     resources:
-        mem_mb=growing(4000),
-        runtime=growing(60),
+        mem_mb=memory("rank_answers"),
+        runtime=minutes("rank_answers"),
     params:
         code=code("rank_answers.py"),
         depth=RUN.settings["depth"],
@@ -46,11 +48,13 @@ rule score_answers:
         scores="results/scores/{queries}/{model}.parquet",
     log:
         "results/logs/score_answers/{queries}/{model}.log",
+    group:
+        scoring_group
     conda:
         "../../envs/clqa.yaml"
     resources:
-        mem_mb=growing(4000),
-        runtime=growing(60),
+        mem_mb=memory("score_answers"),
+        runtime=minutes("score_answers"),
     params:
         code=code("score_answers.py"),
         metrics=RUN.settings["metrics"],
@@ -69,11 +73,13 @@ rule estimate_intervals:
         intervals="results/intervals/{queries}/{model}.parquet",
     log:
         "results/logs/estimate_intervals/{queries}/{model}.log",
+    group:
+        scoring_group
     conda:
         "../../envs/clqa.yaml"
     resources:
-        mem_mb=growing(4000),
-        runtime=growing(60),
+        mem_mb=memory("estimate_intervals"),
+        runtime=minutes("estimate_intervals"),
     params:
         code=code("estimate_intervals.py"),
         seed=RUN.settings["seed"],
@@ -91,11 +97,13 @@ rule compare_models:
         comparisons="results/comparisons/{run}/{queries}.parquet",
     log:
         "results/logs/compare_models/{run}/{queries}.log",
+    group:
+        "report"
     conda:
         "../../envs/clqa.yaml"
     resources:
-        mem_mb=growing(4000),
-        runtime=growing(60),
+        mem_mb=memory("compare_models"),
+        runtime=minutes("compare_models"),
     params:
         code=code("compare_models.py"),
         models=RUN.compared(),
@@ -134,11 +142,13 @@ rule evaluate_sets:
         counts="results/sets/{queries}/{model}/queries.parquet",
     log:
         "results/logs/evaluate_sets/{queries}/{model}.log",
+    group:
+        scoring_group
     conda:
         "../../envs/clqa.yaml"
     resources:
-        mem_mb=growing(4000),
-        runtime=growing(60),
+        mem_mb=memory("evaluate_sets"),
+        runtime=minutes("evaluate_sets"),
     params:
         code=code("evaluate_sets.py"),
         sets=RUN.settings["sets"],

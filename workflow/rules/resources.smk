@@ -1,0 +1,49 @@
+# What a job asks of a cluster, which jobs are submitted as one, and whether files are shared.
+from clqa import demands, shared_caches
+
+# With --cache alone: without it Snakemake says of each rule that it could be cached.
+SHARED = workflow.workflow_settings.cache is not None
+if SHARED:
+    shared_caches.make_safe()
+
+
+@functools.cache
+def load(wildcards):
+    """The size of what a job with these wildcards works on."""
+    return demands.load_of(RUN, dict(wildcards))
+
+
+def memory(stage):
+    """MB for a job of this stage, more at each attempt."""
+    return lambda wildcards, attempt: (
+        attempt * demands.memory(stage, load(tuple(wildcards.items())))
+    )
+
+
+def minutes(stage):
+    """Minutes for a job of this stage, more at each attempt."""
+    return lambda wildcards, attempt: (
+        attempt * demands.minutes(stage, load(tuple(wildcards.items())))
+    )
+
+
+def training_memory(wildcards, attempt):
+    """MB for a training."""
+    training = RUN.training(wildcards.predictor)
+    return attempt * demands.training_memory(load((("graph", wildcards.graph),)), training)
+
+
+def training_minutes(wildcards, attempt):
+    """Minutes for a training, which goes on where an attempt before it ended."""
+    training = RUN.training(wildcards.predictor)
+    return attempt * demands.training_minutes(load((("graph", wildcards.graph),)), training)
+
+
+def answering_group(wildcards):
+    """All that a model does on a query set of one shard; else predictions and ranks of a shard."""
+    return "ranking" if len(RUN.shards[wildcards.queries]) > 1 else "model"
+
+
+def scoring_group(wildcards):
+    """With the predictions if they are one shard; else by themselves, after all shards."""
+    return "scoring" if len(RUN.shards[wildcards.queries]) > 1 else "model"
