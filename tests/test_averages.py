@@ -135,3 +135,14 @@ def test_pooled_averages_are_over_the_queries_of_all_shapes():
 def test_pooled_queries_weigh_the_same_whatever_their_shape():
     values, n_answers = {"1p": [0.5, 0.3], "2p": [0.1]}, {"1p": [1, 1], "2p": [1]}
     assert pooled_average(values, n_answers, ["1p", "2p"]).value == pytest.approx(0.3, abs=1e-15)
+
+
+def test_a_sum_may_need_more_parts_than_numbers_of_one_size_have():
+    # Each pair leaves one bit, two places above the last one, as a part of its own.
+    values = [math.ldexp(1, -150)]
+    for place in range(-150, -150 + 2 * 66, 2):
+        large = math.ldexp(1, place + 55)
+        values += [large, -(large - math.ldexp(1, place + 2))]
+    exact = float(sum(map(Fraction, values)))
+    assert mean(values) == exact / len(values)
+    assert query_means(np.array(values), np.array([0, len(values)])).tolist() == [mean(values)]

@@ -10,6 +10,7 @@ import pytest
 import reference_sets as reference
 from clqa.errors import InputError
 from clqa.graphs import make_graph, write_graph
+from clqa.kept_scores import KeptScores, judged
 from clqa.predictions import write_predictions
 from clqa.query_sets import (
     Answers,
@@ -20,6 +21,8 @@ from clqa.query_sets import (
     write_queries,
 )
 from clqa.ragged import ragged
+from clqa.ranks import rank
+from clqa.rule_outcomes import tuned_point
 from clqa.set_rules import set_rule
 from clqa.tables import read_table
 from evaluate_sets import evaluate_sets
@@ -255,6 +258,22 @@ def test_a_threshold_tuned_on_cut_lists_is_the_best_that_they_can_tell(tmp_path,
         best = valid.tuned(choice.partition("@")[2], 0.5)
         assert row["threshold"] == pytest.approx(best, abs=1e-6)
         assert check_row(row, own.reaching([best] * len(own.true)), own.true, 0.5)
+
+
+@pytest.mark.parametrize("degree", [0.25, 0.29, 0.3, 0.7])
+def test_a_tuned_threshold_may_be_the_floor_of_a_cut_list(degree):
+    """Two candidates, one of them right, have the degree, and 50 others a lower one."""
+    scores = np.full((1, 52), degree - 0.005, np.float32)
+    scores[0, :2] = degree
+    hard, none = ragged([[0]]), ragged([[]])
+    found = rank(scores, hard, [hard], depth=1, wanted=hard)
+    kept = KeptScores(
+        *(np.array(["q"], object), np.array(["1p"], object), none, hard, none, found.looked_up),
+        *(found.tops.ids, found.tops.scores, np.array([51]), found.tops.reaching),
+    )
+    point = tuned_point(judged(kept, "full"), "macro", 0.5)
+    assert point.threshold == pytest.approx(degree)
+    assert point.f_beta == pytest.approx(1.25 / (0.25 + 2))
 
 
 @pytest.mark.parametrize("depth", [2, N])

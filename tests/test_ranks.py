@@ -8,10 +8,11 @@ from hypothesis import strategies as st
 from clqa import row_counts
 from clqa.errors import InputError
 from clqa.filters import FILTERS
-from clqa.ragged import ragged
+from clqa.ragged import Ragged, ragged
 from clqa.ranks import count_competitors, rank
 from clqa.ties import ranks
 from clqa.tops import tops_of
+from clqa.typed_candidates import Pools
 from reference_ranks import competitors
 
 
@@ -240,6 +241,41 @@ def test_nan_in_half_precision_is_refused():
 def test_arrays_that_do_not_fit_are_refused(scores, targets, excluded, message):
     with pytest.raises(InputError, match=message):
         count_competitors(np.array(scores), ragged(targets), [ragged(excluded)])
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"depth": -1}, "a depth from 0"),
+        ({"rows": np.array([0.9])}, "whole numbers, not float64"),
+        ({"candidates": np.array([-1, 0])}, "candidates: an id lies outside"),
+        ({"candidates": np.array([0, 3])}, "candidates: an id lies outside"),
+        ({"candidates": np.array([1, 0])}, "candidates: the ids of a row must ascend"),
+        ({"pools": Pools(np.array([1]), ragged([[0, 1]]))}, "pools: expected one of 1"),
+        ({"pools": Pools(np.array([0]), ragged([[0, 3]]))}, "pools: an id lies outside"),
+        ({"pools": Pools(np.array([0]), ragged([[0, 0]]))}, "pools: the ids of a row must ascend"),
+        ({"wanted": Ragged(np.array([0, 1]), np.array([1.7]))}, "whole numbers, not float64"),
+        ({"wanted": Ragged(np.array([0, 2]), np.array([2, 1], np.uint32))}, "must ascend"),
+        ({"wanted": Ragged(np.array([1, 1]), np.array([1]))}, "offsets must go from 0"),
+        ({"excluded": []}, "at least one filter"),
+    ],
+)
+def test_competitions_that_do_not_fit_are_refused(options, message):
+    given = {"excluded": [ragged([[]])], **options}
+    with pytest.raises(InputError, match=message):
+        rank(np.array([[1.0, 2.0, 3.0]]), ragged([[0]]), **given)
+
+
+def test_longer_numbers_than_doubles_are_refused():
+    with pytest.raises(InputError, match="real matrix"):
+        counts(np.array([1, 2], np.longdouble), hard=[1])
+
+
+def test_a_tolerance_leaves_the_counts_above_thresholds_alone():
+    scores = np.array([[0.7, 0.1, 0.4]], np.float32)
+    none = ragged([[]])
+    found = rank(scores, none, [none], depth=1, tie_atol=0.01).tops.reaching[0]
+    assert found[[10, 40, 41, 70, 71]].tolist() == [3, 2, 1, 1, 0]
 
 
 def test_rows_may_be_taken_in_another_order():

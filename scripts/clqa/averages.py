@@ -13,6 +13,8 @@ import numpy as np
 from clqa.kernels import kernel
 
 _NOTHING = np.empty(0)
+# Parts of a sum do not overlap, and a number in double precision has its bits in 2,098 places.
+_MOST_PARTS = 2100
 
 
 class Average(NamedTuple):
@@ -38,13 +40,13 @@ class Average(NamedTuple):
 
 
 def mean(values: Sequence[float]) -> float | None:
-    """Exactly summed mean; None for no values."""
+    """Exactly summed mean of finite numbers with finite sums; None for no values."""
     return _total(values) / len(values) if len(values) else None
 
 
 def _total(values: Sequence[float]) -> float:
     values = np.asarray(values, np.float64)
-    return float(_exact_sum(values, 0, len(values), np.empty(64)))
+    return float(_exact_sum(values, 0, len(values), np.empty(_MOST_PARTS)))
 
 
 def query_means(values: np.ndarray, offsets: np.ndarray) -> np.ndarray:
@@ -68,7 +70,7 @@ def query_means(values: np.ndarray, offsets: np.ndarray) -> np.ndarray:
 @kernel
 def _means(values, offsets):
     means = np.full(len(offsets) - 1, np.nan)
-    parts = np.empty(64)
+    parts = np.empty(_MOST_PARTS)
     for query in range(len(means)):
         first, last = offsets[query], offsets[query + 1]
         if last > first:

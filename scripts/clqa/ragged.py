@@ -42,7 +42,7 @@ def is_ascending(ids: Ragged) -> bool:
     """Whether the ids, or tuples, of each row ascend, each of them once."""
     rises = np.zeros(max(len(ids.values) - 1, 0), bool)
     for column in np.atleast_2d(ids.values.T)[::-1]:
-        steps = np.diff(column)
+        steps = np.diff(column.astype(np.int64) if column.dtype.kind == "u" else column)
         rises = (steps > 0) | (steps == 0) & rises
     starts = ids.offsets[(ids.offsets > 0) & (ids.offsets < len(ids.values))]
     rises[starts - 1] = True

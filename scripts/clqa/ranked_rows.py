@@ -27,7 +27,8 @@ def rank_rows(
     targets : offsets, ids
     excluded : (n_kinds, n_queries + 1) offsets into one array of ids, and that array
     groups : offsets and ids of the pools, the pool of each query, and whether targets are in theirs
-    margin : float
+    margin : (1,) float
+        Of a wider type where sums with scores are not to be rounded to theirs.
     counts : greater, tied, candidates
         (n_kinds, n_targets) each.
     tops : offsets, ids, scores, reaching
@@ -40,7 +41,7 @@ def rank_rows(
     is_kept = reaching.shape[1] > 0
     # Room for whole words of 8.
     places = np.zeros((scores.shape[1] + 7) // 8 * 8, np.uint8)
-    kept = np.empty(scores.shape[1], np.int32)
+    kept = np.empty(scores.shape[1] + 1, np.int32)
     pairs = np.empty(N_PAIRS, np.uint16)
     for query in range(start, start + rows.size):
         at = rows[query - start]

@@ -108,24 +108,27 @@ def rank(
         Candidates of each query among which its targets are ranked beside. A target needs not be
         one of them.
     tie_atol : float
-        Scores this close to the target's count as tied.
+        Scores this close to the target's, as double precision has the two ends, count as tied.
     chunk_bytes : int
         Scores to hold at a time. No result depends on it.
 
     Raises
     ------
     InputError
-        If a row holds a NaN, or the arrays do not fit together.
+        If the score of a candidate is NaN, or the arrays do not fit together.
     """
     scores = _rankable(scores)
     if not 0 <= tie_atol < np.inf:
         raise InputError(f"tie_atol must be a finite number from 0, not {tie_atol!r}")
+    if depth < 0 or not excluded:
+        raise InputError("ranks: a depth from 0 and at least one filter are needed")
     n_queries = len(targets.offsets) - 1
-    rows = np.arange(n_queries) if rows is None else np.asarray(rows, dtype=np.int64)
+    rows = np.arange(n_queries) if rows is None else np.asarray(rows)
     wanted = (
         Ragged(np.zeros(n_queries + 1, np.int64), targets.values[:0]) if wanted is None else wanted
     )
     _check(scores, targets, [*excluded, wanted], rows)
+    _check_competition(scores.shape[1], n_queries, candidates, pools)
     columns = None
     if candidates is not None:
         columns, strangers = columns_of(candidates, targets)
@@ -139,10 +142,10 @@ def rank(
     starts, ids = _stacked(kinds)
     answers = targets.offsets.astype(np.int64), targets.values.astype(np.int32)
     counts = Competitors(*np.empty((3, len(kinds), len(targets.values)), np.int32))
-    dtype = np.dtype(np.float64) if tie_atol else np.result_type(scores.dtype, np.float32)
+    dtype = np.result_type(scores.dtype, np.float32)
     tops = empty_tops(excluded[0], n_columns, depth, dtype)
     looked_up = np.empty(len(wanted.values), dtype)
-    margin = dtype.type(tie_atol)
+    margin = np.array([tie_atol], np.float64 if tie_atol else dtype)
     asked = wanted.offsets.astype(np.int64), wanted.values.astype(np.int32), looked_up
     for first, *chunk in _chunks(scores, rows, columns, dtype, chunk_bytes):
         bad = rank_rows(
@@ -212,7 +215,7 @@ def _read_only(scores: np.ndarray) -> np.ndarray:
 
 def _rankable(scores: np.ndarray) -> np.ndarray:
     scores = np.asanyarray(scores)
-    if scores.ndim != 2 or scores.dtype.kind not in "biuf":
+    if scores.ndim != 2 or scores.dtype.kind not in "biuf" or scores.dtype.itemsize > 8:
         raise InputError(
             f"scores must be a real matrix (queries, entities), not {scores.dtype} {scores.shape}"
         )
@@ -224,14 +227,39 @@ def _rankable(scores: np.ndarray) -> np.ndarray:
 def _check(scores, targets: Ragged, excluded: Sequence[Ragged], rows: np.ndarray) -> None:
     n_rows, n_entities = scores.shape
     for ids in (targets, *excluded):
-        if len(ids.offsets) != len(rows) + 1 or ids.offsets[-1] != len(ids.values):
+        if len(ids.offsets) != len(rows) + 1:
             raise InputError(f"answers: {len(ids.offsets) - 1} rows for {len(rows)} queries")
-        if len(ids.values) and not 0 <= ids.values.min() <= ids.values.max() < n_entities:
-            raise InputError(f"answers: an id lies outside of the {n_entities} scored entities")
-        if not is_ascending(ids):
-            raise InputError("answers: the ids of a query must ascend, each of them once")
+        _check_ids("answers", ids, n_entities)
+    if rows.dtype.kind not in "iu" and len(rows):
+        raise InputError(f"rows must be whole numbers, not {rows.dtype}")
     if len(rows) and not -1 <= rows.min() <= rows.max() < n_rows:
         raise InputError(f"scores: {n_rows} rows are too few for {len(rows)} queries")
+
+
+def _check_competition(
+    n_entities: int, n_queries: int, candidates: np.ndarray | None, pools: Pools | None
+) -> None:
+    if candidates is not None:
+        every = np.array([0, len(candidates)], np.int64)
+        _check_ids("candidates", Ragged(every, np.asarray(candidates)), n_entities)
+    if pools is not None:
+        _check_ids("pools", pools.members, n_entities)
+        chosen, n_pools = np.asarray(pools.of_query), len(pools.members.offsets) - 1
+        if len(chosen) != n_queries or not np.isin(chosen, np.arange(n_pools)).all():
+            raise InputError(f"pools: expected one of {n_pools} for each of {n_queries} queries")
+
+
+def _check_ids(what: str, ids: Ragged, n_entities: int) -> None:
+    """Refuse rows of anything but different ids of entities that ascend."""
+    offsets, values = ids.offsets, ids.values
+    if offsets[0] or offsets[-1] != len(values) or (np.diff(offsets) < 0).any():
+        raise InputError(f"{what}: offsets must go from 0 up to the number of ids")
+    if values.dtype.kind not in "iu" and len(values):
+        raise InputError(f"{what}: ids must be whole numbers, not {values.dtype}")
+    if len(values) and not 0 <= values.min() <= values.max() < n_entities:
+        raise InputError(f"{what}: an id lies outside of the {n_entities} scored entities")
+    if not is_ascending(ids):
+        raise InputError(f"{what}: the ids of a row must ascend, each of them once")
 
 
 def _stacked(excluded: Sequence[Ragged]) -> tuple[np.ndarray, np.ndarray]:

@@ -19,10 +19,10 @@ _BLOCK = 512
 @kernel
 def cuts_of_targets(row, targets, margin):
     """Distinct ends of the intervals of scores that tie with a target, ascending."""
-    ends = np.empty(2 * targets.size, row.dtype)
+    ends = np.empty(2 * targets.size, margin.dtype)
     for place in range(targets.size):
-        ends[2 * place] = row[targets[place]] - margin
-        ends[2 * place + 1] = row[targets[place]] + margin
+        ends[2 * place] = row[targets[place]] - margin[0]
+        ends[2 * place + 1] = row[targets[place]] + margin[0]
     ends.sort()
     size = 0
     for place in range(ends.size):
@@ -38,8 +38,8 @@ def places_of_targets(cuts, row, targets, margin):
     high = np.empty(targets.size, np.int64)
     low = np.empty(targets.size, np.int64)
     for place in range(targets.size):
-        high[place] = _place(cuts, row[targets[place]] + margin)
-        low[place] = _place(cuts, row[targets[place]] - margin)
+        high[place] = _place(cuts, row[targets[place]] + margin[0])
+        low[place] = _place(cuts, row[targets[place]] - margin[0])
     return high, low
 
 
@@ -85,7 +85,7 @@ def _counts_by_locating(row, cuts):
     n_steps = 1
     while 1 << n_steps <= cuts.size:
         n_steps += 1
-    table = np.full(1 << n_steps, np.inf, row.dtype)
+    table = np.full(1 << n_steps, np.inf, cuts.dtype)
     for place in range(cuts.size):
         table[place] = cuts[place]
     # Four histograms in turn, since adding twice in a row to one place would wait for memory.

@@ -162,7 +162,8 @@ def _on_grid(valid: Judged, choice: str, above: float, beta: float):
     if not len(tops.grid):
         return
     right = reached(true, true.scores)
-    for place in np.flatnonzero(tops.grid <= above)[::-1]:
+    # Degrees are counted at the grid as it is rounded to their type.
+    for place in np.flatnonzero(tops.grid.astype(tops.scores.dtype) <= above)[::-1]:
         counts = Counts(right[:, place], tops.reaching[:, place], valid.truth.lengths())
         yield OperatingPoint(float(tops.grid[place]), _chosen(counts, choice, beta))
 

@@ -62,7 +62,7 @@ def fill_row(row, answers, are_degrees, places, kept, pairs, ids, best, reaching
     """Fill what is kept of a row without NaN; `answers` are ascending.
 
     `places` are those of degrees, with zeros up to a whole word of 8; it is overwritten. `kept`,
-    one per entity, and `pairs`, (N_PAIRS,) uint16, are room to work in.
+    one more than there are entities, and `pairs`, (N_PAIRS,) uint16, are room to work in.
     """
     reaching[:] = -1
     if are_degrees:
