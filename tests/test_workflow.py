@@ -461,7 +461,7 @@ def test_a_run_ends_with_the_place_of_its_report(folder):
     assert [line.split()[0] for line in lines[-1][start + 3 : start + 8]] == sorted(
         MODELS, key=lambda name: (name in ("oracle", "random", "constant"), MODELS.index(name))
     )
-    assert "oracle            100.0     100.0" in lines[-1][start + 3 : start + 8]
+    assert "oracle      100.0     100.0" in lines[-1][start + 3 : start + 8]
 
 
 def test_snakemakes_own_report_has_every_result_with_caption_category_and_label(finished, tmp_path):
