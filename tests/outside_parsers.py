@@ -1,11 +1,12 @@
-"""Every parser of files from elsewhere: how it is called, on a good file to start from.
+"""Every parser of files from elsewhere: how it is called, and a good file to start from.
 
-A file is one line or an error of one line, whatever is in it: see `outcome`. Files whose content is
-protected by a checksum of their form, such as the members of a zip, are changed inside of it.
+Whatever is in a file, it is read or refused in one line: see `outcome`. What a form protects by a
+checksum, such as a member of a zip, is changed before it is packed.
 """
 
 import collections
 import gzip
+import hashlib
 import io
 import json
 import lzma
@@ -13,6 +14,7 @@ import pickle
 import struct
 import sys
 import tarfile
+import tempfile
 import time
 import types
 import zipfile
@@ -25,6 +27,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 import list_shapes
+import test_tensor_files
 from clqa import (
     archives,
     content_tables,
@@ -135,13 +138,10 @@ LABELS = tuple(vocabularies.label_array(names) for names in (ENTITIES, RELATIONS
 ONE, TWO = ("e", ("r",)), ("e", ("r", "r"))
 Q1, Q2 = (0, (0,)), (0, (0, 2))
 MATRIX = np.arange(12, dtype=np.float32).reshape(2, 6)
-EMPTY = Path(__file__).with_name("no such file")
 
 
 def written(write, *names) -> bytes:
     """What a function writes to the path that it is given."""
-    import tempfile
-
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, names[0] if names else "a")
         write(path)
@@ -191,20 +191,24 @@ def tar_bytes() -> bytes:
     return stream.getvalue()[: 7 * 512]
 
 
+def _rebuild_tensor_v2(*_):
+    """Stands for the function of this name, which is not called."""
+
+
+_rebuild_tensor_v2.__module__ = "torch._utils"
+
+
 def checkpoint() -> tuple[bytes, bytes]:
     """The pickle of a checkpoint of PyTorch in a zip, and one of the older form as a whole."""
-    from test_tensor_files import Tensor
-    from test_tensor_files import old as write_old
-    from test_tensor_files import pickled as with_blocks
-
     torch, utils = types.ModuleType("torch"), types.ModuleType("torch._utils")
     torch.FloatStorage = type("FloatStorage", (), {"__module__": "torch"})
-    exec("def _rebuild_tensor_v2(*_): pass", utils.__dict__)
+    utils._rebuild_tensor_v2 = _rebuild_tensor_v2
     kept = {name: sys.modules.get(name) for name in ("torch", "torch._utils")}
     sys.modules |= {"torch": torch, "torch._utils": utils}
     try:
-        state = collections.OrderedDict({"x.weight": Tensor("0", MATRIX)})
-        return with_blocks(state), written(lambda path: write_old(path, state, [*state.values()]))
+        state = collections.OrderedDict({"x.weight": test_tensor_files.Tensor("0", MATRIX)})
+        older = written(lambda path: test_tensor_files.old(path, state, [*state.values()]))
+        return test_tensor_files.pickled(state), older
     finally:
         for name, module in kept.items():
             sys.modules.pop(name)
@@ -450,7 +454,7 @@ SIDECAR = {
     "n_entities": 6,
     "vocabulary": GRAPH.vocabulary,
     "variables": ["f"],
-    "sha256": __import__("hashlib").sha256(array_bytes(MATRIX)).hexdigest(),
+    "sha256": hashlib.sha256(array_bytes(MATRIX)).hexdigest(),
 }
 CQD = "topk_d=FB237_e=2_2_rank=1000_k=4.json"
 CQD_METRICS = json.dumps(dict.fromkeys(cqd_results.METRICS, 1)).encode()
@@ -583,6 +587,11 @@ PARSERS = {
     "lists-parquet": Parser(
         best_entities("a.parquet"),
         {"a.parquet": parquet(query_id=ROWS, entity=[1, 2], score=[0.5, 1.0])},
+        ("outside_lists", "outside_tables"),
+    ),
+    "lists-parquet-labels": Parser(
+        best_entities("a.parquet", [ROWS]),
+        {"a.parquet": parquet(row=[0, 1], label=["e1", "e2"], score=[0.5, 1.0])},
         ("outside_lists", "outside_tables"),
     ),
     "lists-tsv": Parser(

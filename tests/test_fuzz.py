@@ -11,7 +11,11 @@ import pickle
 import resource
 from pathlib import Path
 
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
+import yaml
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
@@ -170,8 +174,6 @@ CATALOGUES = ("config", "graphs", "query-sets", "models", "predictors", "shapes"
 
 @pytest.mark.parametrize("name", CATALOGUES)
 def test_catalogues_of_anything_are_read_or_refused_in_one_line(tmp_path, name):
-    import yaml
-
     good = yaml.safe_load(next(iter(PARSERS[name].files.values())))
 
     @few(15)
@@ -182,6 +184,112 @@ def test_catalogues_of_anything_are_read_or_refused_in_one_line(tmp_path, name):
         changes = data.draw(st.fixed_dictionaries({}, optional=dict.fromkeys(keys, values)))
         entry = {**entry, **changes} if isinstance(entry, dict) else data.draw(values)
         check(name, tmp_path, as_json({"mine": entry}))
+
+    run()
+
+
+# Columns of all kinds, with two values each.
+COLUMNS = {
+    "null": pa.array([None, None]),
+    "bool": pa.array([True, False]),
+    "int8": pa.array([1, 2], pa.int8()),
+    "uint64": pa.array([2**64 - 1, 0], pa.uint64()),
+    "int64": pa.array([-(2**63), None]),
+    "half": pa.array(np.array([1, np.nan], np.float16)),
+    "double": pa.array([0.5, float("inf")]),
+    "decimal": pa.array([1, 2], pa.decimal128(20, 3)),
+    "text": pa.array(["e1", "e2"]),
+    "same text": pa.array(["e1", "e1"]),
+    "large text": pa.array(["", None], pa.large_string()),
+    "viewed text": pa.array(["q", "r"], pa.string_view()),
+    "words": pa.array(["e1", "e1"]).dictionary_encode(),
+    "bytes": pa.array([b"\xff", b"e1"]),
+    "fixed bytes": pa.array([b"ab", b"cd"], pa.binary(2)),
+    "no text": pa.array([b"\xff\xfe", b"e1"]).view(pa.string()),
+    "date": pa.array([0, 1], pa.date32()),
+    "time": pa.array([0, 2**62], pa.timestamp("ns", "UTC")),
+    "span": pa.array([0, 1], pa.duration("s")),
+    "lists": pa.array([[1, None], None]),
+    "lists of text": pa.array([["a", "b"], []]),
+    "lists of lists": pa.array([[[1]], [[]]]),
+    "fixed lists": pa.array([[1, 2], [3, 4]], pa.list_(pa.int32(), 2)),
+    "numbers in lists": pa.array([[0.5], [float("nan")]]),
+    "structure": pa.array([{"a": 1}, {"a": None}]),
+    "map": pa.array([[("a", 1)], []], pa.map_(pa.string(), pa.int32())),
+}
+LISTED = {"query_id": "viewed text", "entity": "bool", "score": "double"}
+TABLES_OF = {
+    "pairs-parquet": {"query": "text", "answer": "text", "score": "double", "k": "text"},
+    "answer-lists-parquet": {
+        "query": "text",
+        "expected": "lists of text",
+        "returned": "lists of text",
+        "scores": "numbers in lists",
+    },
+    "lists-parquet": LISTED,
+    "lists-parquet-labels": {"row": "bool", "label": "text", "score": "double"},
+    "result-parquet": {"query_id": "text", "entity": "int8", "value": "double"},
+    "neutral-table": {"query_id": "text", "shape": "words", "anchors": "lists"},
+    "table": {"a": "int8", "b": "double"},
+}
+
+
+@pytest.mark.parametrize("name", TABLES_OF)
+def test_tables_of_anything_are_read_or_refused_in_one_line(tmp_path, name):
+    kinds, good = st.sampled_from(list(COLUMNS)), TABLES_OF[name]
+
+    @few(40)
+    @given(st.dictionaries(st.sampled_from([*good]), kinds, min_size=1), st.booleans())
+    def run(columns, is_whole):
+        columns = good | columns
+        table = pa.table({column: COLUMNS[kind] for column, kind in columns.items()})
+        stream = pa.BufferOutputStream()
+        pq.write_table(table if is_whole else table.slice(0, 0), stream, store_schema=is_whole)
+        check(name, tmp_path, stream.getvalue().to_pybytes())
+
+    run()
+
+
+TYPES = (
+    "?",
+    "i1",
+    "<u8",
+    ">i4",
+    "<f2",
+    ">f8",
+    "g",
+    "c16",
+    "M8[ns]",
+    "m8[s]",
+    "S3",
+    "U2",
+    "U0",
+    "V4",
+)
+TYPES += ("V4", "V0", "f4,i2", "(2,)f4", "O")
+ARRAYS = [
+    name
+    for name, one in PARSERS.items()
+    if next(iter(one.files)).endswith((".npy", ".npz")) and "zip" not in name
+]
+
+
+@pytest.mark.parametrize("name", ARRAYS)
+def test_arrays_of_anything_are_read_or_refused_in_one_line(tmp_path, name):
+    sizes = st.sampled_from([0, 1, 2, 6, 7, -1, 2**31, 2**62, 10**30])
+    shapes = st.lists(sizes, max_size=4) | st.lists(st.just(1), min_size=60, max_size=70)
+
+    @few(40)
+    @given(st.sampled_from(TYPES), shapes, st.booleans(), st.binary(max_size=64))
+    def run(kind, shape, is_fortran, content):
+        about = {
+            "descr": np.lib.format.dtype_to_descr(np.dtype(kind)),
+            "fortran_order": is_fortran,
+            "shape": tuple(shape),
+        }
+        header = repr(about).encode() + b"\n"
+        start = b"\x93NUMPY\x01\x00" + len(header).to_bytes(2, "little")
+        check(name, tmp_path, start + header + content * 3)
 
     run()
 

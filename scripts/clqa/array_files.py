@@ -9,6 +9,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from clqa.files import replacing
+from clqa.unpacking import open_arrays
 
 _DIGEST = "sha256"
 
@@ -38,12 +39,30 @@ def read_arrays(path: str | os.PathLike) -> tuple[dict[str, np.ndarray], dict[st
     return arrays, texts
 
 
+def read_all(path: str | os.PathLike) -> dict[str, np.ndarray]:
+    """All arrays of a `.npz` from elsewhere.
+
+    Raises
+    ------
+    Exception
+        Of any kind, if the file is missing, cut short or unpacks to far more than it is.
+    """
+    with open(path, "rb") as stream, open_arrays(stream) as archive:
+        names = [name.removesuffix(".npy") for name in archive.namelist()]
+        return {name: read_member(archive, name) for name in names}
+
+
 def read_member(archive: zipfile.ZipFile, name: str) -> np.ndarray:
-    """An array of a `.npz`, read to its end so that its checksum is compared."""
+    """An array of a `.npz`, read to its end so that its checksum is compared.
+
+    Elements without a size, of which a file could claim any number, are refused.
+    """
     with archive.open(f"{name}.npy") as stream:
         array = np.lib.format.read_array(stream, allow_pickle=False)
         if stream.read(1):
             raise ValueError(f"{name} is longer than it says")
+    if not array.dtype.itemsize:
+        raise ValueError(f"{name} has elements without a size")
     return array
 
 

@@ -14,6 +14,7 @@ import pyarrow.csv
 import pyarrow.parquet as pq
 
 from clqa.aligned_tables import joint_codes, read_text_table
+from clqa.array_files import read_all
 from clqa.errors import InputError
 from clqa.files import SEAL, read_json, sha256_of
 from clqa.outside_tables import check_table
@@ -156,8 +157,10 @@ def _arrays(path: Path) -> Content:
 
     The rows of a dump are those of the queries that its sidecar names, in whatever order.
     """
-    loaded = np.load(path, allow_pickle=False, mmap_mode="r" if path.suffix == ".npy" else None)
-    arrays = dict(loaded) if path.suffix == ".npz" else {"": loaded}
+    if path.suffix == ".npz":
+        arrays = read_all(path)
+    else:
+        arrays = {"": np.load(path, allow_pickle=False, mmap_mode="r")}
     rows = []
     for name, array in arrays.items():
         about = f"{array.dtype} {'x'.join(map(str, array.shape))}"
@@ -189,7 +192,7 @@ def _query_ids(path: Path, array: np.ndarray) -> list[str]:
 def _digest(array: np.ndarray) -> str:
     digest = hashlib.sha256()
     step = max(1, (1 << 24) // max(1, array[:1].nbytes)) if array.ndim else 1
-    pieces = range(0, len(array), step) if array.ndim else ()
+    pieces = range(0, len(array), step) if array.ndim and array.nbytes else ()
     for first in pieces:
         digest.update(np.ascontiguousarray(array[first : first + step]))
     if not array.ndim:

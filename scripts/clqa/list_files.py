@@ -83,11 +83,11 @@ def _rows(path: str | os.PathLike) -> Iterator[Entry]:
         check_table(path)
         names = pq.read_schema(path).names
         columns = [name for name in ("query", *LISTS) if name in names]
-        table = pq.read_table(path, columns=columns, partitioning=None)
+        rows = pq.read_table(path, columns=columns, partitioning=None).to_pylist()
     except Exception as error:  # whatever a damaged file makes its reader say
         reason = " ".join(str(error).split()) or type(error).__name__
         raise InputError(f"{path}: not a readable Parquet table ({reason:.300})") from error
-    for number, row in enumerate(table.to_pylist(), 1):
+    for number, row in enumerate(rows, 1):
         yield _entry(f"{path}: row {number}", row)
 
 

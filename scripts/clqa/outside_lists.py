@@ -125,7 +125,7 @@ def _from_table(path, rows: list[Key] | None) -> tuple[_Pairs, list[Key]]:
     if other[0] == "entity":
         entities = _numbers(entities, pa.int64(), path, "entity")
     else:
-        entities = entities.cast(pa.large_string())
+        entities = _texts(entities, pa.large_string(), path, "label")
     if one[0] == "row":
         if rows is None:
             raise InputError(f"{path}: rows without names; give the key queries, or query_id")
@@ -133,7 +133,7 @@ def _from_table(path, rows: list[Key] | None) -> tuple[_Pairs, list[Key]]:
         if len(numbers) and not 0 <= numbers.min() <= numbers.max() < len(rows):
             raise InputError(f"{path}: the column row must be from 0 to {len(rows) - 1}")
         return _Pairs(numbers, entities, scores), rows
-    named = table["query_id"].cast(pa.string())
+    named = _texts(table["query_id"], pa.string(), path, "query_id")
     if rows is None:
         rows = named.unique().to_pylist()
     elif rows and not isinstance(rows[0], str):
@@ -159,6 +159,14 @@ def _read_table(path) -> pa.Table:
     except Exception as error:  # whatever a damaged file makes its reader say
         what = " ".join(str(error or type(error).__name__).split())
         raise InputError(f"{path}: not readable ({what:.300})") from error
+
+
+def _texts(column: pa.ChunkedArray, kind: pa.DataType, path, name: str) -> pa.ChunkedArray:
+    """A column of texts, or of what is written in one way only."""
+    try:
+        return column.cast(kind)
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
+        raise InputError(f"{path}: the column {name} is of {column.type}; expected text") from None
 
 
 def _numbers(column: pa.ChunkedArray, kind: pa.DataType, path, name: str) -> np.ndarray:

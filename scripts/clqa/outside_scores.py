@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from clqa.array_files import read_member
+from clqa.array_files import read_all, read_member
 from clqa.errors import InputError
 from clqa.outside_queries import Key, refuse_repeated
 from clqa.predictions import release
@@ -146,9 +146,7 @@ def read_arrays_of(path: str | os.PathLike) -> dict[str, np.ndarray]:
         If it is not readable.
     """
     try:
-        with open(path, "rb") as stream, open_arrays(stream) as archive:
-            names = [name.removesuffix(".npy") for name in archive.namelist()]
-            return {name: read_member(archive, name) for name in names}
+        return read_all(path)
     except Exception as error:  # whatever a damaged file makes its reader say
         what = " ".join(str(error or type(error).__name__).split())
         raise InputError(f"{path}: not readable ({what:.300})") from error

@@ -20,6 +20,8 @@ _WIDTH = 4  # bytes of a value, about
 def check_table(path: str | os.PathLike) -> None:
     """Raise `InputError` if a file would take out of all proportion to its size.
 
+    Texts that are not UTF-8 are refused, too.
+
     Raises
     ------
     Exception
@@ -38,6 +40,7 @@ def check_table(path: str | os.PathLike) -> None:
     if texts:
         with pq.ParquetFile(path, read_dictionary=texts) as opened:
             table = opened.read(columns=texts)
+        table.validate(full=True)  # of texts, that they are UTF-8
         if sum(map(_length, _dictionaries(table))) > most:
             raise too_much(most)
 

@@ -236,7 +236,7 @@ def _scores(path: str | Path, column: pa.Array) -> np.ndarray:
     if pa.types.is_string(kind) and _form(path) == ".tsv":
         values = np.array([_number(text) for text in column.to_pylist()], np.float64)
     elif pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_null(kind):
-        values = column.cast(pa.float64()).to_numpy(zero_copy_only=False)
+        values = column.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False)
     else:
         raise InputError(f"{path}: column 'score' holds {kind}; scores are numbers")
     bad = np.isnan(values)
