@@ -16,7 +16,7 @@ from clqa.keyed_tables import write_tsv
 from clqa.pages import write_page
 from clqa.query_sets import read_answers
 from clqa.reports import metric_rows, write_rows
-from clqa.scopes import scope_of
+from clqa.scopes import page_columns, scope_of
 from clqa.score_tables import Origin, Scores, ordered, read_plain_scores, read_scores, score_columns
 from clqa.seeds import with_means
 from clqa.typesetting import write_wide_table
@@ -95,14 +95,18 @@ def assemble_partial(
     rows = with_means(rows, run.get("seeds", {}))
     known = dict.fromkeys(one.queries for one in scores)
     scopes = [scope_of(queries, run, scores, rows) for queries in known]
-    tables = {one.queries: [headline(one, metric) for metric in run["metrics"]] for one in scopes}
     averages = overview(scopes)
+    tables = {
+        one.queries: [headline(one, name, page_columns(one, name)) for name in run["metrics"]]
+        for one in scopes
+    }
     with replacing_folder(path_to_folder) as folder:
         write_rows(folder / "metrics.tsv", rows)
         lines = [one.row for one in missing]
         write_tsv(folder / "missing.tsv", COLUMNS, lines)
-        for table in (averages, *(one for own in tables.values() for one in own)):
-            write_wide_table(folder / "tables", table)
+        write_wide_table(folder / "tables", averages)
+        for one, name in itertools.product(scopes, run["metrics"]):
+            write_wide_table(folder / "tables", headline(one, name))
         content = {"run": run, "missing": lines, "overview": averages, "tables": tables}
         content["failed"] = sorted({one[:4] for one in lacking.values() if one.has_failed})
         write_page(folder / "report.html", path_to_template, content)

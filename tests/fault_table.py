@@ -20,8 +20,18 @@ N_RUNS = 12
 VICTIMS = {"main": "the main process", "job": "a job", "all": "all processes"}
 HEAD = """# What faults do to a run
 
-Written by `make faults`. Files have their names once they are whole and on the disk, so that a job
-that was struck is just done again; the tests do a part of this at every change.
+This page is written by `make faults`. The test suite does a part of it at every change, and beside
+it fills a small disk, makes one read-only, and starts two runs in one folder.
+
+A file has its name once it is whole and on the disk. What was struck is done again by the same
+command, and what was whole is kept. Three things to know:
+
+- After `kill -9` of the main process or a power cut, Snakemake says that the folder is locked;
+  `snakemake --unlock` and the same command go on. Jobs of a killed main process live on and end
+  their writes, to the same bytes; before you go on with other settings, let them end, or end them.
+- In one folder one run goes at a time; the second is refused. Others have their own `--directory`.
+- With `--keep-going` a job that fails stops only what depends on it. The exit status is 1, so that
+  it is tried again next time, and `results/runs/{run}/partial/report.html` has what there is.
 
 """
 STEPS_TEXT = """## Faults at each write

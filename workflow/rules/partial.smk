@@ -39,7 +39,9 @@ def report_what_exists(job, workflow):
         return
     for one in missing:
         if one.cause.has_failed:
-            about = f"{one.models} on {one.queries} ({one.shapes})"
+            shapes = one.shapes.split(", ")
+            shapes = one.shapes if len(shapes) <= 20 else f"{len(shapes)} shapes"
+            about = f"{one.models} on {one.queries} ({shapes})"
             print(f"missing: {about}: {one.cause.rule}: {one.cause.message}", file=sys.stderr)
     if os.path.exists(folder):
         print(f"partial report: {folder}/report.html", file=sys.stderr)
