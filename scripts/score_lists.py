@@ -10,21 +10,22 @@ whole numbers. A Markdown table goes to the standard output.
 
 import argparse
 import re
+import signal
 import sys
 from pathlib import Path
 
-from clqa.bootstraps import DRAWS, LEVEL
-from clqa.errors import InputError
-from clqa.files import sha256_of, write_json
+from clqa.bootstraps import DRAWS, LEVEL, draws_of
+from clqa.commands import check_outputs, printed
+from clqa.files import replacing_all, sha256_of, write_json
 from clqa.id_lists import WITHOUT_EXPECTED, WITHOUT_RETURNED, numbered_lists, with_queries
 from clqa.list_files import read_ids, read_lists
 from clqa.list_scores import list_scores
 from clqa.metrics import cut_off
 from clqa.retrieval_reports import (
+    TABLES,
     list_report,
     markdown,
     query_table,
-    table_suffix,
     write_query_table,
 )
 from clqa.retrieved_lists import DUPLICATES, UNKNOWN, list_blocks, repeated
@@ -137,34 +138,34 @@ def main(arguments: list[str] | None = None) -> int:
     trec = options.run is not None, options.qrels is not None
     if any(trec) != (options.lists is None) or any(trec) != all(trec):
         parser.error("give either one file of lists, or --run and --qrels")
+    return printed(lambda: markdown(_evaluated(options)))
+
+
+def _evaluated(options: argparse.Namespace) -> dict:
+    """The report, when all that is wanted is written."""
+    cut_offs = [_cut_off(text) for text in options.k.split(",")]
+    draws_of(options.draws, "--draws")
+    inputs = (options.lists, options.run, options.qrels, options.queries, options.universe)
+    check_outputs([(options.json, ()), (options.table, TABLES)], inputs)
+    entries, paths = _read(options)
+    universe = _universe(options.universe, entries)
     names = ("ties", "ranks", "duplicates", "expected_duplicates", "unknown")
     names += ("without_expected", "without_returned", "draws", "seed")
-    try:
-        cut_offs = [_cut_off(text) for text in options.k.split(",")]
-        if options.draws < 0:
-            raise InputError(f"--draws must be a whole number from 0, not {options.draws}")
-        if options.table is not None:
-            table_suffix(options.table)
-        entries, paths = _read(options)
-        universe = _universe(options.universe, entries)
-        report, table = score_lists(
-            entries, cut_offs, universe=universe, **{name: getattr(options, name) for name in names}
-        )
-        paths += [options.universe] if options.universe is not None else []
-        report["inputs"] = {str(path): sha256_of(path) for path in paths}
-        if options.json is not None:
-            write_json(options.json, report)
-        if options.table is not None:
-            write_query_table(options.table, table, report["protocol"])
-    except (InputError, OSError) as error:
-        print(f"error: {error}", file=sys.stderr)
-        return 1
-    print(markdown(report))
-    return 0
+    report, table = score_lists(
+        entries, cut_offs, universe=universe, **{name: getattr(options, name) for name in names}
+    )
+    paths += [options.universe] if options.universe is not None else []
+    report["inputs"] = {str(path): sha256_of(path) for path in paths}
+    with replacing_all(options.json, options.table) as (path_to_json, path_to_table):
+        if path_to_json is not None:
+            write_json(path_to_json, report)
+        if path_to_table is not None:
+            write_query_table(path_to_table, table, report["protocol"])
+    return report
 
 
 def _cut_off(text: str) -> int:
-    return cut_off(int(text) if re.fullmatch("[1-9][0-9]*", text) else text, key="--k")
+    return cut_off(int(text) if re.fullmatch("[1-9][0-9]{0,18}", text) else text, key="--k")
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -204,4 +205,6 @@ def _parser() -> argparse.ArgumentParser:
 
 
 if __name__ == "__main__":
+    if hasattr(signal, "SIGPIPE"):
+        signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # `| head` ends it without a traceback
     sys.exit(main())

@@ -18,9 +18,10 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from clqa.bootstraps import DRAWS
+from clqa.bootstraps import DRAWS, draws_of
+from clqa.commands import check_outputs, printed
 from clqa.errors import InputError
-from clqa.files import sha256_of, write_json
+from clqa.files import replacing_all, sha256_of, write_json
 from clqa.operating_points import CHOICES, ScoredPairs, chosen_threshold
 from clqa.pair_files import DUPLICATES, read_ids, read_keys, read_pairs, without_repeated
 from clqa.pair_reports import (
@@ -75,9 +76,11 @@ def score_pairs(
     report : dict
         What is written as JSON.
     """
-    beta = beta_of(beta)
+    beta, draws = beta_of(beta), draws_of(draws)
     paths = [path_to_predictions, path_to_truths, path_to_candidates]
     others = [path_to_queries, path_to_slices, *(valid or ())]
+    outputs = path_to_json, path_to_table
+    check_outputs(zip(outputs, ((), (".parquet",)), strict=True), paths + others)
     ids, (predictions, truth, candidates) = _aligned(paths, path_to_queries, duplicates)
     keys, notes = _keys_of(ids, path_to_slices, by)
     pairs = _validation_pairs(valid, duplicates) if valid else None
@@ -105,12 +108,13 @@ def score_pairs(
         shown = pairs or scored_pairs(predictions, truth.sets)
         report["bands"] = bands_entry(shown, threshold, bands, beta)
         report["bands_of"] = "validation pairs" if pairs else "evaluated pairs"
-    if path_to_json is not None:
-        write_json(path_to_json, report)
-    if path_to_table is not None:
-        retrieved = candidates and set_counts(candidates.sets, truth.sets).right
-        protocol = {key: report[key] for key in ("beta", "rule", "inputs")}
-        write_table(path_to_table, per_query_table(ids, counts, keys, beta, retrieved), protocol)
+    with replacing_all(*outputs) as (to_json, to_table):
+        if to_json is not None:
+            write_json(to_json, report)
+        if to_table is not None:
+            retrieved = candidates and set_counts(candidates.sets, truth.sets).right
+            protocol = {key: report[key] for key in ("beta", "rule", "inputs")}
+            write_table(to_table, per_query_table(ids, counts, keys, beta, retrieved), protocol)
     return report
 
 
@@ -193,18 +197,13 @@ def main(arguments: list[str] | None = None) -> int:
     parser = _parser()
     options = parser.parse_args(arguments)
     _check_options(parser, options)
-    try:
-        report = score_pairs(
-            *(options.predictions, options.truths, options.queries, options.candidates),
-            *(options.slices, options.by, options.valid, options.choose, options.threshold),
-            *(options.bands, options.beta, options.duplicates, options.draws, options.seed),
-            *(options.json, options.table),
-        )
-    except (InputError, OSError) as error:
-        print(f"error: {error}", file=sys.stderr)
-        return 1
-    print(markdown(report))
-    return 0
+    arguments = (
+        *(options.predictions, options.truths, options.queries, options.candidates),
+        *(options.slices, options.by, options.valid, options.choose, options.threshold),
+        *(options.bands, options.beta, options.duplicates, options.draws, options.seed),
+        *(options.json, options.table),
+    )
+    return printed(lambda: markdown(score_pairs(*arguments)))
 
 
 def _check_options(parser: argparse.ArgumentParser, options: argparse.Namespace) -> None:
@@ -212,7 +211,6 @@ def _check_options(parser: argparse.ArgumentParser, options: argparse.Namespace)
     for is_wrong, text in (
         (options.by and not options.slices, "--by needs --slices, a table with these columns"),
         (options.choose and not options.valid, "--choose needs --valid, pairs to choose on"),
-        (options.draws < 0, "--draws takes a whole number from 0"),
         (options.valid and not options.choose, "--valid needs --choose, the rule to choose by"),
         (options.valid and len(options.valid) > 3, "--valid takes two or three files"),
         (options.valid and len(options.valid) < 2, "--valid takes predictions and truths"),

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from clqa.errors import InputError
-from clqa.files import read_json, replacing, replacing_folder, write_json
+from clqa.files import read_json, replacing, replacing_all, replacing_folder, write_json
 
 SCRIPTS = Path(__file__).resolve().parents[1] / "scripts"
 WRITER = """
@@ -199,3 +199,34 @@ def test_a_failed_block_changes_nothing(tmp_path, replace):
 def test_json_comes_back_as_it_was(tmp_path):
     write_json(tmp_path / "a.json", {"b": [1, None, "ü"]})
     assert read_json(tmp_path / "a.json") == {"b": [1, None, "ü"]}
+
+
+def test_of_files_that_belong_together_none_appears_unless_all_are_written(tmp_path):
+    first, second = tmp_path / "first.json", tmp_path / "second.json"
+    with replacing_all(first, None, second) as made:
+        assert made[1] is None
+        write_json(made[0], {"a": 1})
+        write_json(made[2], {"a": 2})
+    assert (read_json(first), read_json(second)) == ({"a": 1}, {"a": 2})
+
+    def fail():
+        with replacing_all(first, second) as made:
+            write_json(made[0], {"a": 3})
+            raise InputError(f"{made[1]}: full")
+
+    with pytest.raises(InputError) as error:
+        fail()
+    assert str(error.value) == f"{second}: full"
+    assert (read_json(first), names(tmp_path)) == ({"a": 1}, ["first.json", "second.json"])
+
+
+@pytest.mark.parametrize(
+    ("message", "told"),
+    [
+        ("a\nb\ud800 c", r"a\nb\ud800 c"),
+        (f"query {'q' * 5000} twice", f"query {'q' * 110}…{'q' * 80} twice"),
+    ],
+)
+def test_the_message_of_bad_input_is_one_short_line(message, told):
+    assert str(InputError(message)) == told
+    assert len(str(InputError("one two " * 10**5))) < 1000

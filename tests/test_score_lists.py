@@ -2,6 +2,7 @@
 
 import json
 import math
+from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -324,7 +325,12 @@ def test_queries_without_judgements_are_refused_or_left_out(run):
         ('{"query": "q", "expected": [1]}', "l.jsonl:2: expected: whole numbers among text"),
         ('{"query": "q", "returned": [true]}', "l.jsonl:2: returned: True is no id"),
         ('{"query": "q", "returned": [null]}', "l.jsonl:2: returned: None is no id"),
-        ('{"query": "q", "expected": ["\\ud800"], "returned": []}', "ids must be UTF-8 text"),
+        (
+            '{"query": "q", "expected": ["\\ud800"], "returned": []}',
+            "l.jsonl:2: expected: ids must be UTF-8",
+        ),
+        ('{"query": "\\ud800", "expected": []}', "l.jsonl:2: query: ids must be UTF-8 text"),
+        ('{"query": "q", "expected": [[' + "1," * 999 + "1]]}", "l.jsonl:2: expected: [1, 1, "),
     ],
 )
 def test_a_bad_line_is_named(run, line, message):
@@ -372,7 +378,7 @@ def test_bad_scores_are_named(run, scores, message):
             "d2 2 4.0",
             "run.txt:2: rank 2 has a higher score than rank 1 of query",
         ),
-        ("run", "d2 2 2.0", "d2 2 nan", "run.txt:2: the score is NaN"),
+        ("run", "d2 2 2.0", "d2 2 nan", "run.txt:2: the score 'nan' is no number"),
         ("run", "d2 2 2.0", "d2 2 2_0", "run.txt:2: the score '2_0' is no number"),
         ("run", "d2 2 2.0", "d2 2", "run.txt:2: 5 fields; expected query, Q0, document, rank"),
         ("run", "Q0 d3 3", "Q0 d2 3", "query 7: d2 at place 3 is returned twice"),
@@ -391,12 +397,16 @@ def test_a_bad_line_of_trec_is_named(run, file, old, new, message):
     assert error.count("\n") == 1
 
 
-def test_a_negative_number_of_draws_is_refused(run):
-    code, _, error = run("lists.jsonl", "--draws", "-1", lists_jsonl=LINES)
-    assert (code, error) == (1, "error: --draws must be a whole number from 0, not -1\n")
+@pytest.mark.parametrize("draws", ["-1", "999999999999", "9" * 30])
+def test_a_number_of_draws_out_of_range_is_refused(run, draws):
+    code, _, error = run("lists.jsonl", "--draws", draws, lists_jsonl=LINES)
+    assert (code, error) == (
+        1,
+        f"error: --draws must be a whole number from 0 to 100000, not {draws}\n",
+    )
 
 
-@pytest.mark.parametrize("k", ["0", "-1", "2.5", "10 ", "True", "1,,2", "010"])
+@pytest.mark.parametrize("k", ["9" * 5000, "0", "-1", "2.5", "10 ", "True", "1,,2", "010"])
 def test_a_cut_off_must_be_a_whole_number(run, k):
     code, _, error = run("lists.jsonl", "--k", k, lists_jsonl=LINES)
     assert code == 1
@@ -416,15 +426,43 @@ def test_a_cut_off_must_be_a_whole_number(run, k):
         ),
         (["lists.jsonl", "--queries", "none.txt"], "none.txt: cannot be read"),
         (["numbers.jsonl", "--universe", "twice.txt"], "twice.txt:1: 'a' is no whole number, as"),
+        (["numbers.jsonl", "--queries", "digits.txt"], "digits.txt:1: '9999"),
+        (
+            ["numbers.jsonl", "--queries", "large.txt", "--without-expected", "count"],
+            "large.txt: query: ids must be UTF-8 text or whole numbers of 64 bits",
+        ),
+        (["large.jsonl"], "large.jsonl:1: query: ids must be UTF-8 text or whole numbers of 64"),
+        (["lists.jsonl", "--json", "r.json", "--table", "a.tsv"], "a.tsv: no regular file; name"),
+        (["lists.jsonl", "--json", "r.tsv", "--table", "r.tsv"], "r.tsv: is another output, too"),
+        (["lists.jsonl", "--json", "lists.jsonl"], "lists.jsonl: is an input, too; name another"),
+        (["tab.jsonl", "--json", "r.json", "--table", "r.tsv"], r"'a\tb': a name in a table may"),
+        (["text.parquet"], "text.parquet: not a readable Parquet table (Column 0"),
     ],
 )
 def test_bad_files_are_named(run, arguments, message):
     numbers = [{"query": 1, "expected": [1], "returned": [1]}]
     files = {"lists_jsonl": LINES, "twice_txt": "a\na\n", "numbers_jsonl": numbers}
+    files |= {"digits_txt": f"{'9' * 5000}\n", "large_txt": f"1\n{2**63}\n"}
+    files |= {
+        f"{name}_jsonl": [numbers[0] | {"query": q}]
+        for name, q in (("large", 2**63), ("tab", "a\tb"))
+    }
+    Path("a.tsv").mkdir()
+    text = pa.Array.from_buffers(pa.string(), 1, pa.array([b"\xff"]).buffers())
+    pq.write_table(pa.table({"query": text, "expected": [["a"]]}), "text.parquet")
     code, _, error = run(*arguments, **files)
     assert code == 1
     assert error.startswith(f"error: {message}")
     assert error.count("\n") == 1
+    assert len(error) < 400
+    assert not {"r.json", "r.tsv"} & {path.name for path in Path().iterdir()}
+    assert [json.loads(line) for line in Path("lists.jsonl").read_text().splitlines()] == LINES
+
+
+def test_marks_of_byte_order_are_no_part_of_a_file(run):
+    plain = report_of(run, *trec(), run_txt=RUN, qrels_txt=QRELS)
+    marked = report_of(run, *trec(), run_txt="\ufeff" + RUN, qrels_txt="\ufeff" + QRELS)
+    assert {**plain, "inputs": 0} == {**marked, "inputs": 0}
 
 
 @pytest.mark.parametrize("arguments", [[], ["l.jsonl", *trec()], ["--run", "run.txt"]])

@@ -103,9 +103,11 @@ def test_the_threshold_is_chosen_on_the_validation_pairs_alone(tmp_path, files):
 
 def test_a_threshold_can_be_chosen_that_predicts_nothing(tmp_path, files):
     v = write(tmp_path / "v.tsv", [("a", "1", 0.7)]), write(tmp_path / "w.tsv", [("a", "2")])
-    report = score_pairs(files["p"], files["t"], valid=v, choose="macro")
+    report = score_pairs(files["p"], files["t"], valid=v, choose="macro", bands=[0.8, 0.1])
     assert (report["rule"], report["threshold"]) == ("nothing", None)
     assert report["overall"]["predicted"] == 0
+    ends = [(row["low"], row["high"], row["false"]) for row in report["bands"]["rows"]]
+    assert ends == [(0.8, None, 0), (0.1, 0.8, 1)]
     assert json.loads(json.dumps(report, allow_nan=False)) == report
 
 
@@ -190,7 +192,7 @@ def test_a_pair_that_comes_twice_is_refused_or_keeps_its_best_score(tmp_path, fo
         ("p.tsv", "query\tquery\nq1\tq1\n", ":1: a column name comes twice"),
         ("p.tsv", "query\tanswer\nq1\t1\n\n", ":3: 1 fields where the header has 2"),
         ("p.tsv", "query\tanswer\nq1\t\n", ":2: no answer"),
-        ("p.tsv", "query\tanswer\tscore\nq1\t1\thigh\n", ":2: the score high is no number"),
+        ("p.tsv", "query\tanswer\tscore\nq1\t1\thigh\n", ":2: the score high is no finite number"),
         ("p.tsv", "query\tanswer\tscore\nq1\t1\t.5\nq1\t2\tnan\n", ":3: the score nan is"),
         ("p.jsonl", '{"query": 1, "answer": 2}\n{"query": 1,\n', ":2: not JSON"),
         ("p.jsonl", "[1, 2]\n", ":1: expected an object"),
@@ -206,17 +208,41 @@ def test_a_pair_that_comes_twice_is_refused_or_keeps_its_best_score(tmp_path, fo
         ("p.jsonl", '{"query": 1' + 30 * "0" + ', "answer": 2}\n', "holds what is no text"),
         ("p.jsonl", "[" * 100_000, ":1: not JSON"),
         ("p.tsv", "", "no column 'query'; its columns are none"),
-        ("p.parquet", "query\tanswer\n", "cannot be read"),
+        ("p.parquet", "query\tanswer\n", "not a readable Parquet table"),
+        ("p.tsv", "query\tanswer\tscore\nq1\t1\t-inf\n", ":2: the score -inf is no finite"),
+        ("p.tsv", "query\tanswer\tscore\nq1\t1\t1_0\n", ":2: the score 1_0 is no finite"),
+        ("p.tsv", "query\tanswer\tscore\nq1\t1\t\uff11\n", ":2: the score \uff11 is no finite"),
+        (
+            "p.tsv",
+            "".join(f"c{n}\t" for n in range(10**5)) + "\n",
+            "no column 'query'; its columns",
+        ),
+        ("p.tsv", "query\tanswer\n" + 2 * f"{'q' * 5000}\t1\n", "qqq, answer 1 twice"),
+        ("p.jsonl", "{}\n{}\n", "no column 'query'; its columns are none"),
+        ("p.jsonl", '{"a\\nb": 1}\n', r"no column 'query'; its columns are a\nb"),
+        ("p.jsonl", 2 * '{"query": "a\\nb", "answer": 2}\n', r":2: query a\nb, answer 2 twice"),
+        (
+            "p.jsonl",
+            '{"query": 1, "answer": 2}\n{"query": [' + "1," * 999 + "1]}\n",
+            ":2: query [1,",
+        ),
+        (
+            "p.jsonl",
+            '{"query": 1, "answer": 2, "score": 1' + 400 * "0" + "}\n"
+            '{"query": 1, "answer": 3, "score": 0.5}\n',
+            "'score' holds what is no text and no number of 64 bits",
+        ),
         ("p.csv", "query,answer\n", "the form is unknown; names end in .parquet, .jsonl, .tsv"),
     ],
 )
 def test_a_file_that_cannot_be_used_is_refused_in_one_line(tmp_path, name, text, message):
     (tmp_path / name).write_text(text)
     with pytest.raises(InputError) as error:
-        read_pairs(tmp_path / name)
+        without_repeated(read_pairs(tmp_path / name), "error")
     assert message in str(error.value)
     assert str(error.value).startswith(str(tmp_path / name))
     assert "\n" not in str(error.value)
+    assert len(str(error.value)) < len(str(tmp_path)) + 400
 
 
 def test_marks_and_line_ends_of_other_systems_are_read(tmp_path):
@@ -240,6 +266,23 @@ def test_a_parquet_column_of_numbers_and_one_of_words_are_ids(tmp_path):
     pq.write_table(table, tmp_path / "p.parquet")
     pairs = read_pairs(tmp_path / "p.parquet")
     assert (pairs.queries.to_pylist(), pairs.answers.to_pylist()) == (["a", "b"], ["1", "2"])
+
+
+def test_a_parquet_column_of_views_is_of_ids_and_one_that_is_no_text_is_refused(tmp_path):
+    table = pa.table({"query": pa.array(["a"], pa.string_view()), "answer": ["x"]})
+    pq.write_table(table, tmp_path / "p.parquet")
+    assert read_pairs(tmp_path / "p.parquet").queries.to_pylist() == ["a"]
+    wrong = pa.Array.from_buffers(pa.string(), 1, pa.array([b"\xff"]).buffers())
+    pq.write_table(table.set_column(0, "query", wrong), tmp_path / "p.parquet")
+    with pytest.raises(InputError, match=r"not a readable Parquet table .*UTF8"):
+        read_pairs(tmp_path / "p.parquet")
+
+
+@pytest.mark.parametrize("score", [2**53 + 1, 2**63 - 1, -(2**63)])
+def test_a_whole_score_is_the_nearest_float(tmp_path, score):
+    rows = [("q1", "1", score)]
+    for form in (".jsonl", ".parquet", ".tsv"):
+        assert read_pairs(write(tmp_path / f"p{form}", rows)).scores.tolist() == [float(score)]
 
 
 def test_an_id_or_a_line_of_keys_comes_once(tmp_path):
@@ -287,6 +330,8 @@ def test_the_command_prints_a_table_and_writes_json_and_queries(tmp_path, files,
         (["--threshold", ".8", "--bands", ".8"], "error: bands: every edge must be below"),
         (["--candidates", "{t}", "--queries", "{t}"], "t.tsv:3: query q1 twice"),
         (["--slices", "{t}x"], "the form is unknown"),
+        (["--draws", "-1"], "error: draws must be a whole number from 0 to 100000, not -1"),
+        (["--draws", "9" * 12], "error: draws must be a whole number from 0 to 100000, not 999"),
         (["--queries", "none.tsv"], "error: none.tsv: cannot be read (No such file or directory)"),
     ],
 )
@@ -296,6 +341,57 @@ def test_bad_input_is_one_line_on_standard_error(files, capsys, options, message
     shown = capsys.readouterr()
     assert (shown.out, shown.err.count("\n")) == ("", 1)
     assert message in shown.err
+
+
+def listing(folder):
+    return {path.name: path.read_bytes() for path in folder.iterdir() if path.is_file()}
+
+
+@pytest.mark.parametrize(
+    ("json_name", "table_name", "message"),
+    [
+        ("r.json", "folder.parquet", "no regular file; name one to write to"),
+        ("p.tsv", "t.parquet", "is an input, too; name another file to write to"),
+        ("./folder.parquet/../t.tsv", "t.parquet", "is an input, too; name another"),
+        ("r.parquet", "r.parquet", "is another output, too; name another file to write to"),
+        ("r.json", "o.csv", "o.csv: tables are written as .parquet"),
+        ("r.json", "p.tsv/o.parquet", "File exists"),
+    ],
+)
+def test_nothing_is_written_where_something_cannot_be(
+    tmp_path, files, capsys, json_name, table_name, message
+):
+    (tmp_path / "folder.parquet").mkdir()
+    before = listing(tmp_path)
+    options = ("--json", f"{tmp_path}/{json_name}", "--table", f"{tmp_path}/{table_name}")
+    assert run(files["p"], files["t"], *options) == 1
+    error = capsys.readouterr().err
+    assert message in error
+    assert error.count("\n") == 1
+    assert listing(tmp_path) == before
+
+
+@pytest.mark.parametrize("beta", ["1e155", "1e-200"])
+def test_an_extreme_beta_makes_the_metric_recall_or_precision(files, capsys, beta):
+    assert run(files["p"], files["t"], "--beta", beta, "--threshold", "0.8", "--bands", "0.1") == 0
+    # At the threshold q1 has 1 of 3 true answers and q3 its only one, and nothing is wrong.
+    shown = (1 / 3 + 1) / 2 if beta == "1e155" else 1
+    assert f"| all | 2 | {shown:.4f} | 1.0000 | 0.5000 |" in capsys.readouterr().out
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no device that is full")
+@pytest.mark.parametrize("name", ["score_pairs", "score_lists"])
+def test_a_full_standard_output_is_told_in_one_line(tmp_path, files, name):
+    script = Path(__file__).resolve().parents[1] / "scripts" / f"{name}.py"
+    (tmp_path / "l.jsonl").write_text('{"query": 1, "expected": [1], "returned": [1]}\n')
+    given = [files["p"], files["t"]] if name == "score_pairs" else [tmp_path / "l.jsonl"]
+    with open("/dev/full", "w") as full:
+        done = subprocess.run(
+            [sys.executable, script, *given], stdout=full, stderr=subprocess.PIPE, text=True
+        )
+    assert done.returncode == 1
+    assert done.stderr.startswith("error: the standard output cannot be written (")
+    assert done.stderr.count("\n") == 1
 
 
 def test_a_slice_that_the_table_lacks_is_refused(tmp_path, files, capsys):
@@ -320,7 +416,6 @@ def test_a_threshold_needs_scores(files, capsys):
         ["--valid", "{p}", "{t}", "--choose", "macro", "--threshold", "0.5"],
         ["--bands", "0.1"],
         ["--beta", "nan"],
-        ["--draws", "-1"],
         ["--threshold", "inf"],
     ],
 )

@@ -14,6 +14,7 @@ from clqa.kernels import kernel
 from clqa.randomness import below, seek, stream_key
 
 DRAWS = 2000
+MOST_DRAWS = 100_000  # as in the schema of the configuration
 LEVEL = 0.95
 
 
@@ -22,6 +23,13 @@ class Interval(NamedTuple):
 
     lower: np.ndarray
     upper: np.ndarray
+
+
+def draws_of(n: int, key: str = "draws") -> int:
+    """`n` itself, if intervals can be of so many draws; else an InputError that names `key`."""
+    if not 0 <= n <= MOST_DRAWS:
+        raise InputError(f"{key} must be a whole number from 0 to {MOST_DRAWS}, not {n}")
+    return n
 
 
 def drawn_means(values: np.ndarray, stream: tuple, n_draws: int = DRAWS) -> np.ndarray:

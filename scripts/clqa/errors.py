@@ -3,9 +3,11 @@
 import collections
 import contextlib
 import os
+import re
 from collections.abc import Iterator
 
-_LONGEST = 1800  # characters of a message
+_LONGEST = 1000  # characters of a message
+_LONG_WORD = re.compile(r"\S{201,}")
 _BRACKETS = {list: "[]", tuple: "()", frozenset: ("frozenset({", "})")}
 _BRACKETS |= dict.fromkeys((set, dict, collections.defaultdict), "{}")
 
@@ -14,13 +16,15 @@ class InputError(ValueError):
     """Input that cannot be used; the message is one line that says what to do about it.
 
     Messages quote names from files: what no terminal should be sent is written as an escape, and
-    the middle of a very long message is left out.
+    the middle of a very long word or message is left out.
     """
 
     def __init__(self, message: object):
         text = str(message)
         if not text.isprintable():
             text = "".join(one if one.isprintable() else ascii(one)[1:-1] for one in text)
+        if len(text) > 200:
+            text = _LONG_WORD.sub(lambda found: f"{found[0][:110]}…{found[0][-80:]}", text)
         if len(text) > _LONGEST:
             text = f"{text[: _LONGEST - 400]} … {text[-300:]}"
         super().__init__(text)

@@ -57,6 +57,23 @@ def replacing(path: str | os.PathLike) -> Iterator[Path]:
 
 
 @contextlib.contextmanager
+def replacing_all(*paths: str | os.PathLike | None) -> Iterator[list[Path | None]]:
+    """As `replacing`, for files that belong together: none is moved unless the block ends well.
+
+    What is not wanted is None, and stays it.
+    """
+    with contextlib.ExitStack() as stack:
+        made = [path and stack.enter_context(replacing(path)) for path in paths]
+        try:
+            yield made
+        except InputError as error:  # a writer only knows the name that it was given
+            text = str(error)
+            for temporary, path in zip(made, paths, strict=True):
+                text = text.replace(str(temporary), str(path)) if path else text
+            raise InputError(text) from error
+
+
+@contextlib.contextmanager
 def replacing_folder(path: str | os.PathLike) -> Iterator[Path]:
     """Give a temporary folder beside `path`; it takes the place of `path` if the block ends well.
 

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from clqa.errors import InputError
+from clqa.errors import InputError, abridged
 from clqa.ragged import Ragged
 from clqa.retrieved_lists import by_score
 
@@ -79,7 +79,9 @@ def with_queries(entries: Sequence[Entry], path: str, asked: Sequence) -> list[E
     wanted = set(asked)
     for entry in entries:
         if entry.query not in wanted:
-            raise InputError(f"{entry.place}: query {entry.query!r} is not listed in {path}")
+            raise InputError(
+                f"{entry.place}: query {abridged(entry.query)} is not listed in {path}"
+            )
     known = {entry.query: entry for entry in entries}
     return [known.get(query) or Entry(path, query, None, None) for query in asked]
 
@@ -129,7 +131,7 @@ def numbered_lists(
 
 def _counts(entry: Entry, without_expected: str, without_returned: str) -> bool:
     """Whether an entry is to be scored."""
-    name = f"{entry.place}: query {entry.query!r}"
+    name = f"{entry.place}: query {abridged(entry.query)}"
     if entry.expected is None and without_expected != "count":
         if without_expected == "drop":
             return False
@@ -149,7 +151,8 @@ def _check_kinds(entries: Iterable[Entry], universe: Sequence | None) -> None:
         kind_of_queries = _kind([entry.query], f"{entry.place}: query", kind_of_queries)
         if entry.query in places:
             first = places[entry.query]
-            raise InputError(f"{entry.place}: query {entry.query!r} again; it is in {first}, too")
+            name = f"{entry.place}: query {abridged(entry.query)}"
+            raise InputError(f"{name} again; it is in {first}, too")
         places[entry.query] = entry.place
         for key in ("expected", "returned"):
             ids = getattr(entry, key)
@@ -162,10 +165,16 @@ def _kind(values: Sequence, what: str, wanted: type | None) -> type | None:
     for kind in set(map(type, values)):
         if kind not in KINDS:
             wrong = next(value for value in values if type(value) is kind)
-            raise InputError(f"{what}: {wrong!r} is no id; ids are text or whole numbers")
+            raise InputError(f"{what}: {abridged(wrong)} is no id; ids are text or whole numbers")
         if wanted not in (None, kind):
             raise InputError(f"{what}: {KINDS[kind]} among {KINDS[wanted]}; write all alike")
         wanted = kind
+    try:
+        pa.array(values)
+    except (ValueError, OverflowError) as error:
+        raise InputError(
+            f"{what}: ids must be UTF-8 text or whole numbers of 64 bits ({error})"
+        ) from None
     return wanted
 
 
@@ -183,7 +192,7 @@ def _scores(entries: Iterable[Entry]) -> np.ndarray | None:
             raise InputError(f"{entry.place}: {sizes}")
         for kind in set(map(type, entry.scores)) - {float, int}:
             wrong = next(score for score in entry.scores if type(score) is kind)
-            raise InputError(f"{entry.place}: {wrong!r} is no score; scores are numbers")
+            raise InputError(f"{entry.place}: {abridged(wrong)} is no score; scores are numbers")
         if any(score != score for score in entry.scores):
             raise InputError(f"{entry.place}: a score is NaN; every returned id needs a number")
     try:
@@ -199,12 +208,7 @@ def _numbered(lists: Sequence[list[list]], universe: Sequence | None) -> tuple[l
     for rows in lists:
         flat.extend(value for row in rows for value in row)
         starts.append(len(flat))
-    try:
-        coded = pa.array(flat).dictionary_encode()
-    except (ValueError, OverflowError) as error:
-        raise InputError(f"ids must be UTF-8 text or whole numbers of 64 bits ({error})") from error
-    if not flat:
-        coded = pa.array([], pa.string()).dictionary_encode()
+    coded = pa.array(flat, None if flat else pa.string()).dictionary_encode()
     numbers = coded.indices.to_numpy()
     found = []
     for rows, first, last in zip(lists, starts[:-1], starts[1:], strict=True):

@@ -7,14 +7,13 @@ empty list.
 
 import json
 import os
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
-import pyarrow.parquet as pq
-
-from clqa.errors import InputError
+from clqa.errors import InputError, abridged
 from clqa.id_lists import Entry
-from clqa.outside_tables import check_table
+from clqa.outside_tables import read_parquet
 
 LINES = (".jsonl", ".ndjson")
 LISTS = ("expected", "returned", "scores")
@@ -43,13 +42,13 @@ def read_ids(path: str | os.PathLike, like: str | int) -> list:
     """Read ids, one a line, each of them once; as whole numbers if `like` is one."""
     places, found = {}, []
     for number, line in numbered_lines(path):
-        text = line.strip()
+        text, shown = line.strip(), abridged(line.strip())
         if isinstance(like, int):
-            if not text.isascii() or not text.removeprefix("-").isdigit():
-                raise InputError(f"{path}:{number}: {text!r} is no whole number, as the ids are")
+            if not re.fullmatch("-?[0-9]{1,19}", text):
+                raise InputError(f"{path}:{number}: {shown} is no whole number, as the ids are")
             text = int(text)
         if text in places:
-            raise InputError(f"{path}:{number}: {text!r} again; it is in line {places[text]}, too")
+            raise InputError(f"{path}:{number}: {shown} again; it is in line {places[text]}, too")
         places[text] = number
         found.append(text)
     return found
@@ -58,7 +57,7 @@ def read_ids(path: str | os.PathLike, like: str | int) -> list:
 def numbered_lines(path: str | os.PathLike) -> Iterator[tuple[int, str]]:
     """Lines of a text file with their numbers, those left out that are blank."""
     try:
-        with open(path, encoding="utf-8") as stream:
+        with open(path, encoding="utf-8-sig") as stream:
             for number, line in enumerate(stream, 1):
                 if line.strip():
                     yield number, line
@@ -79,14 +78,11 @@ def _parsed(place: str, line: str) -> dict:
 
 
 def _rows(path: str | os.PathLike) -> Iterator[Entry]:
+    table = read_parquet(path, ("query", *LISTS))
     try:
-        check_table(path)
-        names = pq.read_schema(path).names
-        columns = [name for name in ("query", *LISTS) if name in names]
-        rows = pq.read_table(path, columns=columns, partitioning=None).to_pylist()
-    except Exception as error:  # whatever a damaged file makes its reader say
-        reason = " ".join(str(error).split()) or type(error).__name__
-        raise InputError(f"{path}: not a readable Parquet table ({reason:.300})") from error
+        rows = table.to_pylist()
+    except (ValueError, OverflowError) as error:  # of times that Python does not know
+        raise InputError(f"{path}: a column holds neither ids nor lists of them") from error
     for number, row in enumerate(rows, 1):
         yield _entry(f"{path}: row {number}", row)
 
@@ -97,7 +93,7 @@ def _entry(place: str, content: dict) -> Entry:
     lists = {key: content.get(key) for key in LISTS}
     for key, value in lists.items():
         if not isinstance(value, list | None):
-            raise InputError(f"{place}: {key} is {value!r:.40}; expected a list")
+            raise InputError(f"{place}: {key} is {abridged(value, 40)}; expected a list")
     if lists["expected"] is None and lists["returned"] is None:
         raise InputError(
             f"{place}: neither expected nor returned ids; see the names of the columns"

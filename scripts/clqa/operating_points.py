@@ -116,9 +116,11 @@ def break_even(right: float, predicted: float, true: float, beta: float = 0.5) -
     ----------
     right, predicted, true : totals, or means per query, which give the same
     """
-    whole = beta_of(beta) ** 2 * true + predicted
+    whole = beta_of(beta) * beta * true + predicted
     if true <= 0:
         return BreakEven(None, None)
+    if right <= 0:
+        return BreakEven(0.0, 0.0)
     return BreakEven(right / (whole - right) if whole > right else None, right / whole)
 
 
@@ -171,7 +173,7 @@ def bands_between(
     true : true answers
     """
     (right, predicted), bands = totals[0], []
-    whole = beta_of(beta) ** 2 * true + predicted
+    whole = beta_of(beta) * beta * true + predicted
     for low, before, after in zip(edges, totals, totals[1:], strict=False):
         n_true = after[0] - before[0]
         n_false = after[1] - before[1] - n_true

@@ -9,13 +9,12 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.csv
-import pyarrow.parquet as pq
 
 from clqa.errors import InputError, abridged
 from clqa.outside_queries import Key, Numbering, refuse_repeated
 from clqa.outside_scores import read_arrays_of
 from clqa.outside_shards import COUNTS, Shard
-from clqa.outside_tables import check_table
+from clqa.outside_tables import read_parquet
 from clqa.ragged import Ragged
 
 UNKNOWN = -1
@@ -146,10 +145,9 @@ def _from_table(path, rows: list[Key] | None) -> tuple[_Pairs, list[Key]]:
 
 
 def _read_table(path) -> pa.Table:
+    if Path(path).suffix == ".parquet":
+        return read_parquet(path)
     try:
-        if Path(path).suffix == ".parquet":
-            check_table(path)
-            return pq.read_table(path, partitioning=None)
         options = pyarrow.csv.ParseOptions(delimiter="\t", quote_char=False)
         texts = dict.fromkeys(("query_id", "label"), pa.string())
         convert = pyarrow.csv.ConvertOptions(column_types=texts, strings_can_be_null=False)

@@ -1,10 +1,10 @@
-"""Whether a Parquet file from elsewhere stands for far more values than it can rightly hold.
+"""Parquet tables from elsewhere, which may stand for far more values than they can rightly hold.
 
 A run of equal values takes a few bytes, however long it is, and a long text is written once.
 """
 
 import os
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from pathlib import Path
 
 import numpy as np
@@ -12,9 +12,30 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from clqa.errors import InputError
 from clqa.unpacking import most_bytes, too_much
 
 _WIDTH = 4  # bytes of a value, about
+
+
+def read_parquet(path: str | os.PathLike, columns: Collection[str] | None = None) -> pa.Table:
+    """Read those of the columns that a file has, by default all.
+
+    Raises
+    ------
+    InputError
+        If it cannot be read, has text that is not UTF-8, or takes out of all proportion to its
+        size.
+    """
+    try:
+        check_table(path)
+        names = [name for name in pq.read_schema(path).names if columns is None or name in columns]
+        table = pq.read_table(path, columns=names, partitioning=None)
+    except Exception as error:  # whatever a damaged file makes its reader say
+        reason = getattr(error, "strerror", None) or " ".join(str(error).split())
+        reason = reason or type(error).__name__
+        raise InputError(f"{path}: not a readable Parquet table ({reason:.300})") from error
+    return table
 
 
 def check_table(path: str | os.PathLike) -> None:

@@ -13,13 +13,14 @@ from typing import NamedTuple
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.parquet as pq
 
-from clqa.errors import InputError
-from clqa.outside_tables import check_table
+from clqa.decimals import decimal_number
+from clqa.errors import InputError, abridged
+from clqa.outside_tables import read_parquet
 
 # What is done with a pair that comes twice: refuse it, or keep it once, with its best score.
 DUPLICATES = ("error", "best")
+_TEXTS = (pa.types.is_string, pa.types.is_large_string, pa.types.is_string_view)
 
 
 class Pairs(NamedTuple):
@@ -96,11 +97,12 @@ def read_columns(
     except (OSError, UnicodeDecodeError, pa.ArrowException) as error:
         reason = getattr(error, "strerror", None) or (str(error).splitlines() or ["unreadable"])[0]
         raise InputError(f"{path}: cannot be read ({reason})") from error
-    if not columns:  # an empty file of JSON lines has no rows, and names no columns
+    if columns is None:
         columns = {name: pa.array([], pa.string()) for name in required}
     missing = [name for name in required if name not in columns]
     if missing:
         found = ", ".join(columns) or "none"
+        found = found if len(found) <= 200 else f"{found[:200]}…"
         raise InputError(f"{path}: no column '{missing[0]}'; its columns are {found}")
     names = {*required, *optional}
     return {name: column for name, column in columns.items() if every or name in names}
@@ -143,15 +145,8 @@ def _where(path: str | Path, row: int) -> str:
     return f"{path}:{row + (2 if form == '.tsv' else 1)}"
 
 
-def _read_parquet(path: Path) -> dict[str, pa.Array]:
-    try:
-        check_table(path)
-        table = pq.read_table(path, partitioning=None).combine_chunks()
-    except Exception as error:  # whatever a damaged file makes its reader say
-        reason = getattr(error, "strerror", None) or " ".join(str(error).split())
-        raise InputError(
-            f"{path}: cannot be read ({reason or type(error).__name__:.300})"
-        ) from error
+def _read_table(path: Path) -> dict[str, pa.Array]:
+    table = read_parquet(path).combine_chunks()
     return {
         name: pa.concat_arrays(table[name].chunks)
         if table[name].num_chunks
@@ -160,7 +155,8 @@ def _read_parquet(path: Path) -> dict[str, pa.Array]:
     }
 
 
-def _read_lines(path: Path) -> dict[str, pa.Array]:
+def _read_lines(path: Path) -> dict[str, pa.Array] | None:
+    """Columns of JSON lines; None without a line, where nothing says which columns there are."""
     rows = []
     with path.open(encoding="utf-8-sig") as stream:
         for row, line in enumerate(stream):
@@ -170,6 +166,8 @@ def _read_lines(path: Path) -> dict[str, pa.Array]:
                 raise InputError(f"{_where(path, row)}: not JSON ({error})") from error
             if not isinstance(rows[-1], dict):
                 raise InputError(f"{_where(path, row)}: expected an object with keys")
+    if not rows:
+        return None
     names = dict.fromkeys(name for row in rows for name in row)
     return {name: _plain(path, name, [row.get(name) for row in rows]) for name in names}
 
@@ -177,16 +175,20 @@ def _read_lines(path: Path) -> dict[str, pa.Array]:
 def _plain(path: Path, name: str, values: list) -> pa.Array:
     """Values of one kind as an array: all texts, or all numbers."""
     kinds = {type(value) for value in values} - {type(None)}
-    if len(kinds) == 2 and kinds == {int, float}:
-        kinds, values = {float}, [None if value is None else float(value) for value in values]
-    if len(kinds) > 1:
+    if len(kinds) > 1 and kinds != {int, float}:
         known = [type(value) for value in values if value is not None]
         row = next(i for i, v in enumerate(values) if v is not None and type(v) is not known[0])
-        raise InputError(f"{_where(path, row)}: {name} {values[row]!r} is not of the kind above it")
+        raise InputError(
+            f"{_where(path, row)}: {name} {abridged(values[row])} is not of the kind above it"
+        )
     try:
+        if kinds == {int, float}:
+            values = [None if value is None else float(value) for value in values]
         return pa.array(values)
     except (pa.ArrowException, OverflowError, UnicodeError) as error:
-        raise InputError(f"{path}: column '{name}' holds what is no text and no number") from error
+        raise InputError(
+            f"{path}: column '{name}' holds what is no text and no number of 64 bits"
+        ) from error
 
 
 def _read_tabs(path: Path) -> dict[str, pa.Array]:
@@ -203,8 +205,8 @@ def _read_tabs(path: Path) -> dict[str, pa.Array]:
     return {name: pa.array(cells, pa.string()) for name, cells in zip(header, columns, strict=True)}
 
 
-_READERS: dict[str, Callable[[Path], dict[str, pa.Array]]] = {
-    ".parquet": _read_parquet,
+_READERS: dict[str, Callable[[Path], dict[str, pa.Array] | None]] = {
+    ".parquet": _read_table,
     ".jsonl": _read_lines,
     ".tsv": _read_tabs,
 }
@@ -215,9 +217,7 @@ def _ids(path: str | Path, name: str, column: pa.Array) -> pa.Array:
     if pa.types.is_dictionary(column.type):
         column = column.dictionary_decode()
     kind = column.type
-    if not (
-        pa.types.is_integer(kind) or pa.types.is_string(kind) or pa.types.is_large_string(kind)
-    ):
+    if not (pa.types.is_integer(kind) or any(is_text(kind) for is_text in _TEXTS)):
         if len(column) and not pa.types.is_null(kind):
             raise InputError(
                 f"{path}: column '{name}' holds {kind}; ids are texts or whole numbers"
@@ -231,26 +231,19 @@ def _ids(path: str | Path, name: str, column: pa.Array) -> pa.Array:
 
 
 def _scores(path: str | Path, column: pa.Array) -> np.ndarray:
-    """Scores as finite or infinite numbers."""
+    """Scores as finite numbers, whole ones as the nearest 64-bit float."""
     kind = column.type
     if pa.types.is_string(kind) and _form(path) == ".tsv":
-        values = np.array([_number(text) for text in column.to_pylist()], np.float64)
+        values = np.array([decimal_number(text) for text in column.to_pylist()], np.float64)
     elif pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_null(kind):
         values = column.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False)
     else:
         raise InputError(f"{path}: column 'score' holds {kind}; scores are numbers")
-    bad = np.isnan(values)
+    bad = ~np.isfinite(values)
     if bad.any():
         row = int(np.argmax(bad))
-        raise InputError(f"{_where(path, row)}: the score {column[row]} is no number")
+        raise InputError(f"{_where(path, row)}: the score {column[row]} is no finite number")
     return values
-
-
-def _number(text: str) -> float:
-    try:
-        return float(text)
-    except ValueError:
-        return float("nan")
 
 
 def _refuse_repeated(path: str | Path, ids: pa.Array) -> None:

@@ -1,5 +1,6 @@
 """The report about predicted sets: as JSON, as Markdown, and query by query."""
 
+import math
 from collections.abc import Mapping, Sequence
 
 import numpy as np
@@ -65,10 +66,14 @@ def ceiling_entry(counts: Counts, candidates: Ragged, truth: Ragged, beta: float
 
 
 def bands_entry(pairs: ScoredPairs, threshold: float, edges: Sequence[float], beta: float) -> dict:
-    """Bands of scores below the threshold, and the odds which they must exceed to pay."""
+    """Bands of scores below the threshold, and the odds which they must exceed to pay.
+
+    The `high` of the first is None where the threshold is inf, which predicts nothing.
+    """
     rows = []
     for band in marginal_bands(pairs, threshold, edges, beta):
         entry = band._asdict()
+        entry["high"] = None if band.high == math.inf else band.high
         f = entry.pop("f_beta")
         rows.append({**entry, metric_name(beta): f})
     return {"odds": break_even(*totals_at(pairs, threshold), beta).odds, "rows": rows}

@@ -12,7 +12,6 @@ import pyarrow as pa
 
 from clqa.averages import mean
 from clqa.bootstraps import DRAWS, LEVEL, mean_intervals
-from clqa.errors import InputError
 from clqa.keyed_tables import write_tsv
 from clqa.list_scores import ListScores
 from clqa.retrieval import reciprocal_first_hits, retrieval_accuracy
@@ -117,20 +116,12 @@ def query_table(queries: Sequence, n_returned: np.ndarray, scores: ListScores) -
 
 
 def write_query_table(path: str | os.PathLike, table: pa.Table, protocol: dict) -> None:
-    """Write values per query as Parquet or TSV, as the name says."""
-    if table_suffix(path) == ".parquet":
+    """Write values per query as Parquet or TSV, as the name says; it ends in one of `TABLES`."""
+    if Path(path).suffix == ".parquet":
         write_table(path, table, protocol)
     else:
         rows = zip(*(column.to_pylist() for column in table.columns), strict=True)
         write_tsv(path, table.column_names, rows)
-
-
-def table_suffix(path: str | os.PathLike) -> str:
-    """The ending of a table's name, if it is one that can be written."""
-    suffix = Path(path).suffix
-    if suffix not in TABLES:
-        raise InputError(f"{path}: tables are written as {' or '.join(TABLES)}")
-    return suffix
 
 
 def markdown(report: dict) -> str:

@@ -10,7 +10,8 @@ import os
 import re
 from typing import NamedTuple
 
-from clqa.errors import InputError
+from clqa.decimals import decimal_number
+from clqa.errors import InputError, abridged
 from clqa.id_lists import Entry
 from clqa.list_files import numbered_lines
 
@@ -91,17 +92,15 @@ def _run(path: str | os.PathLike, ranks: str) -> dict[str, list[_Line]]:
 
 def _whole(text: str, place: str, what: str) -> int:
     if not re.fullmatch(r"[+-]?[0-9]{1,18}", text, re.ASCII):
-        raise InputError(f"{place}: the {what} {text!r} is no whole number")
+        raise InputError(f"{place}: the {what} {abridged(text)} is no whole number")
     return int(text)
 
 
 def _score(text: str, place: str) -> float:
-    try:
-        score = float(text.replace("_", "?"))
-    except ValueError:
-        raise InputError(f"{place}: the score {text!r} is no number") from None
+    score = decimal_number(text)
     if score != score:
-        raise InputError(f"{place}: the score is NaN; every document needs a number")
+        what = f"{abridged(text)} is no number; every document needs one"
+        raise InputError(f"{place}: the score {what}")
     return score
 
 
