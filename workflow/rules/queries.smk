@@ -11,7 +11,7 @@ rule sample_queries:
         queries=one_of(SAMPLED),
     cache: SHARED
     group:
-        "queries"
+        submitted_with("queries")
     conda:
         "../../envs/clqa.yaml"
     resources:
@@ -75,7 +75,7 @@ rule import_queries:
         queries=one_of(PUBLISHED),
     cache: SHARED
     group:
-        "queries"
+        submitted_with("queries")
     conda:
         "../../envs/clqa.yaml"
     resources:
@@ -103,7 +103,7 @@ rule split_answers:
         "results/logs/split_answers/{queries}/{shard}.log",
     cache: SHARED
     group:
-        "queries"
+        submitted_with("queries")
     conda:
         "../../envs/clqa.yaml"
     resources:
@@ -145,7 +145,7 @@ rule audit_queries:
     log:
         "results/logs/audit_queries/{queries}.log",
     group:
-        "report"
+        submitted_with("report")
     conda:
         "../../envs/clqa.yaml"
     resources:

@@ -15,10 +15,10 @@ rule explain_examples:
         explanations="results/explanations/{run}/{queries}.json",
     log:
         "results/logs/explain_examples/{run}/{queries}.log",
+    group:
+        submitted_with("report")
     conda:
         "../../envs/clqa.yaml"
-    group:
-        "report"
     resources:
         mem_mb=memory("explain_examples"),
         runtime=minutes("explain_examples"),
@@ -124,7 +124,7 @@ rule assemble_report:
     log:
         "results/logs/assemble_report/{run}.log",
     group:
-        "report"
+        submitted_with("report")
     conda:
         "../../envs/clqa.yaml"
     resources:

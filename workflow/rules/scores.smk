@@ -98,7 +98,7 @@ rule compare_models:
     log:
         "results/logs/compare_models/{run}/{queries}.log",
     group:
-        "report"
+        submitted_with("report")
     conda:
         "../../envs/clqa.yaml"
     resources:
