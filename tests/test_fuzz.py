@@ -316,6 +316,7 @@ OPENING |= {"read_schema", "read_metadata", "ParquetFile", "ZipFile", "DictReade
 OPENING |= {"open_memmap", "mmap", "fromfile", "input_stream", "get_single_node"}
 OWN = {
     "checksums": "takes digests",
+    "commands": "writes",
     "comparison_tables": "our tables, by read_table",
     "answer_sizes": "our tables, by read_table",
     "cut_lists": "our tables, by read_table",
