@@ -86,7 +86,7 @@ def training_minutes(load: Load, training: dict) -> int:
     """Minutes of a training, in which every triple is scored with all entities both ways."""
     columns = MODELS[training["model"]].entity_width(training["rank"])
     multiplied = training["epochs"] * load.triples * load.entities * columns * 6
-    return 30 + int(multiplied / 2e9 / 60 / training["threads"])
+    return 30 + int(multiplied / 3e10 / 60 / training["threads"])
 
 
 def load_of(run: Run, wildcards: Mapping[str, str]) -> Load:
