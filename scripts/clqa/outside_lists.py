@@ -109,14 +109,14 @@ def filled_blocks(
 def _from_table(path, rows: list[Key] | None) -> tuple[_Pairs, list[Key]]:
     """Columns `query_id` or `row`, `entity` (ids) or `label`, and `score`."""
     table = _read_table(path)
-    one = [name for name in ("query_id", "row") if name in table.column_names]
-    other = [name for name in ("entity", "label") if name in table.column_names]
-    if len(one) != 1 or len(other) != 1 or "score" not in table.column_names:
+    one = [name for name in table.column_names if name in ("query_id", "row")]
+    other = [name for name in table.column_names if name in ("entity", "label")]
+    if len(one) != 1 or len(other) != 1 or table.column_names.count("score") != 1:
         raise InputError(
             f"{path}: columns {', '.join(table.column_names)}; expected query_id (or row), entity"
             " (or label) and score"
         )
-    for name in table.column_names:
+    for name in (*one, *other, "score"):
         if table[name].null_count:
             raise InputError(f"{path}: the column {name} has gaps")
     scores = _numbers(table["score"], pa.float64(), path, "score")
