@@ -317,7 +317,6 @@ OPENING |= {"open_memmap", "mmap", "fromfile", "input_stream", "get_single_node"
 OWN = {
     "commands": "opens nothing but the null device",
     "checksums": "takes digests",
-    "commands": "writes",
     "comparison_tables": "our tables, by read_table",
     "answer_sizes": "our tables, by read_table",
     "cut_lists": "our tables, by read_table",
