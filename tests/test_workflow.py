@@ -634,10 +634,12 @@ def test_common_rules_stay_small_and_write_nothing():
     assert not re.search(r"open\(|write|mkdir|pandas", text)
 
 
-def test_the_cluster_profile_waits_for_shared_file_systems():
-    profile = yaml.safe_load((ROOT / "profiles/slurm/profile.yaml").read_text(encoding="utf-8"))
+@pytest.mark.parametrize(("name", "executor"), [("slurm", "slurm"), ("generic", "cluster-generic")])
+def test_cluster_profiles_wait_for_shared_file_systems(name, executor):
+    text = (ROOT / f"profiles/{name}/profile.yaml").read_text(encoding="utf-8")
+    profile = yaml.safe_load(text)
     default = yaml.safe_load((ROOT / "profiles/default/profile.yaml").read_text(encoding="utf-8"))
-    assert profile["executor"] == "slurm"
+    assert profile["executor"] == executor
     assert profile["latency-wait"] >= 60
     assert profile["retries"] >= 1
     assert default.items() <= profile.items()
