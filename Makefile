@@ -71,7 +71,7 @@ slurm: $(CLUSTER_STAMP) ## Make .venv-slurm, which has Snakemake with plugins fo
 
 SITE := --slurm-status-command squeue --slurm-no-account --slurm-init-seconds-before-status-checks 5
 slurmrun: $(STAMP) $(CLUSTER_STAMP) ## Compare the default run with one through a Slurm of this machine
-	@$(PYTHON) -m snakemake --cores $(CORES)
+	@$(PYTHON) -m snakemake --cores $(CORES) $(ARGS)
 	@mkdir -p build/slurm
 	@$(PYTHON) tests/private_slurm.py $(CLUSTER_VENV)/bin/python -m snakemake --cores 2 \
 	  --workflow-profile slurm --directory build/slurm --configfile config/config.yaml $(SITE) $(ARGS)
