@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import math
 import os
 import zipfile
 from collections.abc import Mapping
@@ -12,6 +13,11 @@ from clqa.files import replacing
 from clqa.unpacking import open_arrays
 
 _DIGEST = "sha256"
+_MOST_ELEMENTS = 1 << 56
+_HEADERS = {
+    (1, 0): np.lib.format.read_array_header_1_0,
+    (2, 0): np.lib.format.read_array_header_2_0,
+}
 
 
 def write_arrays(path: str | os.PathLike, arrays: Mapping[str, np.ndarray], texts: Mapping) -> None:
@@ -52,6 +58,30 @@ def read_all(path: str | os.PathLike) -> dict[str, np.ndarray]:
         return {name: read_member(archive, name) for name in names}
 
 
+def open_array(path: str | os.PathLike) -> np.memmap:
+    """The array of a `.npy` from elsewhere, mapped from the file.
+
+    Raises
+    ------
+    Exception
+        Of any kind, if the file is missing, cut short or no array.
+    """
+    with open(path, "rb") as stream:
+        version = np.lib.format.read_magic(stream)
+        if version not in _HEADERS:
+            raise ValueError(f"version {version} of .npy; numbers need none above 2.0")
+        shape, _, dtype = _HEADERS[version](stream)
+    _check_shape(shape, dtype)
+    return np.lib.format.open_memmap(path, mode="r")
+
+
+def _check_shape(shape: tuple[int, ...], dtype: np.dtype) -> None:
+    """Refuse sizes that numpy ends the process for, or cannot tell the number of elements of."""
+    is_shape = all(type(n) is int and n >= 0 for n in shape)
+    if not dtype.itemsize or not is_shape or math.prod(n or 1 for n in shape) >= _MOST_ELEMENTS:
+        raise ValueError(f"an array of {dtype} with {len(shape)} axes that no file can hold")
+
+
 def read_member(archive: zipfile.ZipFile, name: str) -> np.ndarray:
     """An array of a `.npz`, read to its end so that its checksum is compared.
 
@@ -61,8 +91,7 @@ def read_member(archive: zipfile.ZipFile, name: str) -> np.ndarray:
         array = np.lib.format.read_array(stream, allow_pickle=False)
         if stream.read(1):
             raise ValueError(f"{name} is longer than it says")
-    if not array.dtype.itemsize:
-        raise ValueError(f"{name} has elements without a size")
+    _check_shape(array.shape, array.dtype)
     return array
 
 

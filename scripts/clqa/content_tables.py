@@ -14,7 +14,7 @@ import pyarrow.csv
 import pyarrow.parquet as pq
 
 from clqa.aligned_tables import joint_codes, read_text_table
-from clqa.array_files import read_all
+from clqa.array_files import open_array, read_all
 from clqa.errors import InputError
 from clqa.files import SEAL, read_json, sha256_of
 from clqa.outside_tables import check_table
@@ -157,10 +157,7 @@ def _arrays(path: Path) -> Content:
 
     The rows of a dump are those of the queries that its sidecar names, in whatever order.
     """
-    if path.suffix == ".npz":
-        arrays = read_all(path)
-    else:
-        arrays = {"": np.load(path, allow_pickle=False, mmap_mode="r")}
+    arrays = read_all(path) if path.suffix == ".npz" else {"": open_array(path)}
     rows = []
     for name, array in arrays.items():
         about = f"{array.dtype} {'x'.join(map(str, array.shape))}"

@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 
-from clqa.array_files import read_member
+from clqa.array_files import open_array, read_member
 from clqa.embeddings import Model
 from clqa.errors import InputError
 from clqa.graphs import Graph
@@ -45,7 +45,7 @@ def read_matrix(path: str | os.PathLike, array: str | None = None) -> np.ndarray
 
 def _read(path, suffix: str, array: str | None) -> np.ndarray:
     if suffix == ".npy":
-        return np.load(path, allow_pickle=False)
+        return open_array(path)
     if suffix == ".npz":
         with open(path, "rb") as stream, open_arrays(stream) as archive:
             names = [name.removesuffix(".npy") for name in archive.namelist()]

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from clqa.array_files import read_all, read_member
+from clqa.array_files import open_array, read_all, read_member
 from clqa.errors import InputError
 from clqa.outside_queries import Key, refuse_repeated
 from clqa.predictions import release
@@ -153,7 +153,7 @@ def read_arrays_of(path: str | os.PathLike) -> dict[str, np.ndarray]:
 
 
 def _from_npy(path, array) -> np.ndarray:
-    return np.load(path, mmap_mode="r", allow_pickle=False)
+    return open_array(path)
 
 
 def _from_npz(path, array) -> np.ndarray:

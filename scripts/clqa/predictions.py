@@ -22,6 +22,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from clqa.array_files import open_array
 from clqa.errors import InputError
 from clqa.files import SEAL, read_json, replacing, unsealed, write_sealed
 from clqa.tuples import common_variables
@@ -274,7 +275,7 @@ def _rows_of(path, given: list[str], wanted: list[str], may_lack: bool) -> np.nd
 
 def _mapped(path, sidecar: dict, shape: tuple[int, ...]) -> np.memmap:
     try:
-        scores = np.lib.format.open_memmap(path, mode="r")
+        scores = open_array(path)
     except Exception as error:  # whatever a damaged file makes its reader say
         reason = " ".join(str(error).split()) or type(error).__name__
         raise InputError(
