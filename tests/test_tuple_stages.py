@@ -16,7 +16,7 @@ from clqa.adjacencies import split_view
 from clqa.audits import Ground, audit_shape
 from clqa.averages import mean
 from clqa.errors import InputError
-from clqa.example_queries import example_ranks, examples
+from clqa.example_queries import examples
 from clqa.files import sha256_of, write_sealed
 from clqa.filters import FILTERS
 from clqa.formulas import free_variables, parse, symbols
@@ -24,6 +24,7 @@ from clqa.graphs import write_graph
 from clqa.metrics import METRICS, defined_scores, score_id
 from clqa.models import QueryBatch
 from clqa.pages import score_figure
+from clqa.query_browsers import example_ranks
 from clqa.query_sets import (
     Answers,
     Queries,
@@ -485,8 +486,7 @@ def test_a_page_shows_a_rank_of_each_value_of_a_tuple(made):
     run = {"filters": RULES[:1], "candidates": ["all"]}
     path = folder / "oracle.ranks.parquet"
     own = read_primary(path, run, "oracle", answers.metadata["queries"])
-    labels = [str(number) for number in range(N)]
-    chosen = examples(queries, answers, 3, labels, labels)
+    chosen = examples(queries, answers, list(answers.shapes))
     assert {len(answer) for one in chosen for answer in one.hard} == {2}
     ranks = example_ranks(chosen, own)
     # The oracle puts the values of answers first, and other known values do not compete.
