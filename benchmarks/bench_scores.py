@@ -4,9 +4,9 @@ Run as `python benchmarks/bench_scores.py`. One core, measured as processor time
 process of its own. A dump of 14,505 entities is mapped and ranked; then each query has its scores
 under every tie policy, its 100 best candidates and its F0.5 at a threshold. The scores are drawn
 evenly, which no shortcut of the kernels helps with. The bytes of the dump are taken in at a share
-of the bandwidth of the machine's memory (`memory`), of the rate at which merely reading them goes
-that calls of `read` fetch and that are looked at once (`reads`, the goal), and of the same where
-the dump is mapped and never copied (`maps`). `peak` is resident memory with Python and all
+of the bandwidth of the machine's memory (`memory`), of the rate at which calls of `read` fetch them
+and each is looked at once (`reads`), and of the same where the dump is mapped, as it is when it is
+ranked, and never copied (`maps`, the goal). `peak` is resident memory with Python and all
 libraries. The mapped dump itself never counts for more than a chunk, since its pages are given
 back.
 """
@@ -185,8 +185,8 @@ def main():
         "pass",
         "memory",
         "reads",
-        "goal",
         "maps",
+        "goal",
         "peak",
     )
     form = "{:>5} {:>5} {:>8} {:>10} {:>7} {:>7} {:>7} {:>6} {:>5} {:>5} {:>7}"
@@ -201,7 +201,7 @@ def main():
             print(
                 f"{n_hard:>5} {n_easy:>5} {n_queries:>8,} {n_queries / seconds:>10,.0f}"
                 f" {goal or '':>7} {passed / seconds:>7.0%} {n_bytes / seconds / most:>7.0%}"
-                f" {reading / seconds:>6.0%} {share or '':>5} {mapping / seconds:>5.0%}"
+                f" {reading / seconds:>6.0%} {mapping / seconds:>5.0%} {share or '':>5}"
                 f" {peak:>4.0f} MB"
             )
 
