@@ -11,9 +11,10 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 import explain
+import test_joins as joins
 from clqa.adjacencies import split_view
 from clqa.algebras import ALGEBRAS, NEGATIONS, algebra
-from clqa.answers import answer_sets, missing_links, split_answers
+from clqa.answers import answer_sets
 from clqa.canonical_forms import canonical
 from clqa.degeneracies import makes_round_trip
 from clqa.errors import InputError
@@ -23,14 +24,12 @@ from clqa.graphs import FULL, OBSERVED, make_graph, read_graph, write_graph
 from clqa.join_degrees import Elimination, join_degrees
 from clqa.join_plans import JoinPlan
 from clqa.link_degrees import weighted_links
-from clqa.markings import positive_atoms
 from clqa.optimal_answers import Optimization, best_degrees
 from clqa.plans import Plan, can_retract, has_negation, plan
 from clqa.predictors import make_predictor, n_reciprocal, write_predictor
 from clqa.printed_queries import to_sparql
 from clqa.query_sets import read_answers, read_queries
 from clqa.readings import other_reading
-from clqa.reductions import minimal_missing_subsets
 from clqa.sparse_rows import SparseRows
 from clqa.worded_queries import in_words
 from predict_answers import predict_answers
@@ -41,7 +40,6 @@ from strategies import edges, formulas, graphs, groundings, values_of
 from test_build_graph import build, texts
 from test_configs import run_with
 from test_join_degrees import best, conjunctions
-from test_joins import minimal_sets, rows_of, true_costs
 
 N_ENTITIES, N_RELATIONS, N_VECTORS = 6, 3, 2
 IDS = {"d1": N_RELATIONS, "d2": N_RELATIONS + 1}
@@ -105,26 +103,8 @@ def planned(formula):
 
 
 def check(graph, formula, anchors, relations):
-    """Compare answers on both graphs, links and minimal sets with the definitions."""
-    view, steps, entities = split_view(graph, "test"), plan(formula), range(N_ENTITIES)
-    found = split_answers(steps, view, anchors, relations)
-    links = missing_links(steps, view, anchors, relations, found.hard)
-    subsets = None
-    if sum(positive_atoms(formula)) <= 6:
-        subsets = minimal_missing_subsets(formula, view, anchors, relations, found.hard)
-    observed, full = (edges(graph, splits["test"]) | loops(graph) for splits in (OBSERVED, FULL))
-    for q in range(len(anchors)):
-        values = values_of(formula, anchors[q], relations[q]) | IDS
-        easy = set(true_costs(formula, values, observed, observed, entities))
-        costs = true_costs(formula, values, observed, full, entities)
-        assert rows_of(found.easy, q) == sorted(easy)
-        assert rows_of(found.hard, q) == sorted(set(costs) - easy)
-        assert rows_of(found.retracted, q) == sorted(easy - set(costs))
-        own = slice(*found.hard.offsets[q : q + 2])
-        assert [costs[t] for t in rows_of(found.hard, q)] == links[own].tolist()
-        if subsets is not None:
-            wanted = minimal_sets(formula, values, observed, full, entities, found.hard, q)
-            assert subsets[own].tolist() == wanted
+    """The check of all joins, where vectors are loops."""
+    joins.check(graph, formula, anchors, relations, given=(loops(graph), IDS))
 
 
 # Text.
@@ -456,11 +436,11 @@ def test_queries_are_sampled_split_scored_and_explained(tmp_path, capsys):
         assert len(batch.anchors)
         for q, grounding in enumerate(zip(batch.anchors, batch.relations, strict=True)):
             values = values_of(formula, *grounding) | {"d1": graph.n_relations}
-            costs = true_costs(formula, values, observed, full, range(5))
+            costs = joins.true_costs(formula, values, observed, full, range(5))
             own = slice(*part.hard.offsets[q : q + 2])
-            assert dict(zip(rows_of(part.hard, q), part.links[own].tolist(), strict=True)) == {
-                answer: cost for answer, cost in costs.items() if cost
-            }
+            assert dict(
+                zip(joins.rows_of(part.hard, q), part.links[own].tolist(), strict=True)
+            ) == {answer: cost for answer, cost in costs.items() if cost}
     predictor = tmp_path / "predictors" / "g" / "flat.npz"
     sizes = (graph.n_entities, n_reciprocal(graph.inverse))
     vectors = (np.full((n, 2), 0.5, np.float32) for n in sizes)

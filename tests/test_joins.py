@@ -76,17 +76,20 @@ def rows_of(ragged, q):
     return [tuple(np.atleast_1d(row).tolist()) for row in ragged.row(q)]
 
 
-def check(graph, formula, anchors, relations, split="test"):
-    """Compare answers on both graphs, links and minimal sets with the definitions."""
+def check(graph, formula, anchors, relations, split="test", given=(frozenset(), {})):
+    """Compare answers on both graphs, links and minimal sets with the definitions.
+
+    `given` are edges that both graphs have, too, and values of symbols that the queries have not.
+    """
     view, steps, entities = split_view(graph, split), plan(formula), range(graph.n_entities)
     found = split_answers(steps, view, anchors, relations)
     links = missing_links(steps, view, anchors, relations, found.hard)
     subsets = None
     if sum(positive_atoms(formula)) <= 6:
         subsets = minimal_missing_subsets(formula, view, anchors, relations, found.hard)
-    observed, full = (edges(graph, splits[split]) for splits in (OBSERVED, FULL))
+    observed, full = (edges(graph, splits[split]) | given[0] for splits in (OBSERVED, FULL))
     for q in range(len(anchors)):
-        values = values_of(formula, anchors[q], relations[q])
+        values = values_of(formula, anchors[q], relations[q]) | given[1]
         easy = set(true_costs(formula, values, observed, observed, entities))
         costs = true_costs(formula, values, observed, full, entities)
         assert rows_of(found.easy, q) == sorted(easy)
