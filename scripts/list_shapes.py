@@ -77,7 +77,7 @@ def list_shapes(path: Path) -> tuple[dict[str, str], dict[str, str]]:
 def _types(path: Path) -> Iterator[tuple[str, str, bool]]:
     """Name and text of each type, and whether the text is of operators."""
     names = set()
-    with path.open(encoding="utf-8", newline="") as stream:
+    with path.open(encoding="utf-8-sig", newline="") as stream:
         rows = csv.DictReader(stream)
         try:
             columns = [name for name in ("original", "formula") if name in (rows.fieldnames or ())]

@@ -213,6 +213,29 @@ def test_a_manifest_of_an_unknown_version_is_refused(base, other, number):
         compare_results(base, other)
 
 
+@pytest.mark.parametrize(
+    ("content", "where"),
+    [
+        ({"files": [], "run": "toy"}, "files"),
+        ({"files": {"a": 1}, "run": "toy"}, "files.a"),
+        ({"files": {"a": None}, "run": "toy"}, "files.a"),
+        ({"files": {"a": {}}, "run": "toy"}, "files.a"),
+        ({"files": {"a": "0"}}, "it: 'run' is a dependency"),
+        ({"run": 5}, "run"),
+        ({"models": []}, "models"),
+        ({"models": {"oracle": None}}, "models.oracle"),
+        ({"settings": [1]}, "settings"),
+        ({"query_sets": {"a": []}}, "query_sets.a"),
+        ({"fingerprints": []}, "fingerprints"),
+    ],
+)
+def test_what_is_no_manifest_is_refused_with_its_place(tmp_path, content, where):
+    (tmp_path / "a").mkdir()
+    (tmp_path / "a" / "manifest.json").write_text(json.dumps(content))
+    with pytest.raises(InputError, match=rf"manifest\.json: not a manifest of a run: {where}"):
+        compare_results(tmp_path / "a", tmp_path / "a")
+
+
 def test_an_edited_number_is_named_at_the_metrics(base, other):
     path = other / "runs/toy/metrics.tsv"
     lines = path.read_text().splitlines()

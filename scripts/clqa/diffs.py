@@ -22,7 +22,7 @@ from clqa.fingerprints import differing_fields
 from clqa.keyed_tables import plain_value
 from clqa.methods import CONTROLS
 from clqa.metrics import METRICS, metric_parts
-from clqa.traces import settings_changes, trace, with_report
+from clqa.traces import read_manifest, settings_changes, trace, with_report
 
 __all__ = ["METRICS_KEYS", "PROTOCOL", "SUBJECT", "TABLE_KEYS", "compare_results", "paired_runs"]
 
@@ -180,7 +180,7 @@ def _compare_run(diff: dict, name: str, old: Path, new: Path) -> None:
         "old": _read_optional_json(old / "versions.json"),
         "new": _read_optional_json(new / "versions.json"),
     }
-    manifests = [_read_optional_json(side / "manifest.json") for side in (old, new)]
+    manifests = [read_manifest(side) for side in (old, new)]
     for manifest in manifests:
         models = manifest.get("models", {}).items()
         diff["controls"] |= {name for name, model in models if model.get("method") in CONTROLS}
@@ -223,7 +223,7 @@ def _compare_metrics(diff: dict, where: dict, old: Path, new: Path) -> None:
     tables = [_metrics_table(path) for path in paths]
     match = matched(*tables, METRICS_KEYS, paths)
     sides = [
-        Side(table, rows, _read_optional_json(path.parent / "manifest.json").get("fingerprints"))
+        Side(table, rows, read_manifest(path.parent).get("fingerprints"))
         for table, rows, path in zip(tables, (match.removed, match.added), paths, strict=True)
     ]
     found = clashes(*sides)

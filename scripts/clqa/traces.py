@@ -3,20 +3,65 @@
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
+import jsonschema
+
 from clqa.errors import InputError
-from clqa.files import sha256_of
+from clqa.files import read_json, sha256_of
 from clqa.stages import FORMAT, STAGES, stage_of
 
 _FORMATS = (None, FORMAT)  # of manifests that are read; the first had none
+_ENTRIES = {"type": "object", "additionalProperties": {"type": "object"}}
+_MANIFEST = jsonschema.Draft202012Validator(
+    {
+        "type": "object",
+        "properties": {
+            "run": {"type": "string"},
+            "settings": {"type": "object"},
+            **dict.fromkeys(("fingerprints", "graphs", "query_sets", "models"), _ENTRIES),
+            "files": {
+                "type": "object",
+                "additionalProperties": {
+                    "type": ["string", "object"],
+                    "required": ["sha256"],
+                    "properties": {"sha256": {"type": "string"}},
+                },
+            },
+        },
+        "dependentRequired": {"files": ["run"]},
+    }
+)
 LARGE = 1 << 27  # bytes of a file that is compared row by row only if it is asked for
 # What two runs may differ in without a word.
 _OF_RUN = ("name",)
 
 
+def read_manifest(folder: Path) -> dict:
+    """The manifest of a run folder; an empty one where there is none.
+
+    Raises
+    ------
+    InputError
+        If it is damaged, or of a form that is not known.
+    """
+    path = folder / "manifest.json"
+    if not path.exists():
+        return {}
+    manifest = read_json(path)
+    error = jsonschema.exceptions.best_match(_MANIFEST.iter_errors(manifest))
+    if error is not None:
+        where = ".".join(map(str, error.absolute_path)) or "it"
+        what = f"not a manifest of a run: {where}: {error.message:.100}"
+        raise InputError(f"{path}: {what}; make the run again")
+    if manifest.get("format") not in _FORMATS:
+        what = f"a manifest of the format {manifest['format']}, which this version does not know"
+        raise InputError(f"{path}: {what}; compare with the version that made it")
+    return manifest
+
+
 def trace(
     old: Path,
     new: Path,
-    manifests: list[dict],
+    manifests: list[dict],  # as `read_manifest` gives them
     content_differs: Callable[[Path, Path], dict | None],
 ) -> dict:
     """The stages of two runs, with the files that differ.
@@ -30,15 +75,7 @@ def trace(
         `first`, the first stage with a difference, or None; `stages`, for each its number of
         `files` and those that are `different`; `note`, why nothing is known, if so.
 
-    Raises
-    ------
-    InputError
-        If a manifest is of a version that is not known.
     """
-    for folder, manifest in zip((old, new), manifests, strict=True):
-        if manifest.get("format") not in _FORMATS:
-            what = f"a manifest of the format {manifest['format']}"
-            raise InputError(f"{folder}: {what}, newer than this version; compare with a newer one")
     sides = [_files(manifest) for manifest in manifests]
     if not all(sides):
         return {"first": None, "stages": {}, "note": "no list of files in a manifest"}
