@@ -148,7 +148,7 @@ def _ranking(
         candidates=kept.candidates + rivals.lengths(),
         floor=floor,
         grid=THRESHOLDS if are_degrees else np.empty(0),
-        reaching=kept.reaching + reached(rivals, scores)
+        reaching=reached(rivals, scores, kept.reaching)
         if are_degrees
         else np.empty((n_queries, 0), np.int64),
     )
@@ -180,37 +180,59 @@ def _merge(
         own = rival_starts[row] + descending(
             rival_scores[rival_starts[row] : rival_starts[row + 1]]
         )
-        other = 0
-        while one < end or (other < own.size and not is_cut[row]):
-            goes_first = one < end
-            if goes_first and other < own.size:
-                a, b = best_scores[one], rival_scores[own[other]]
-                goes_first = a > b or (a == b and best[one] < rivals[own[other]])
-            if goes_first:
-                entities[size], scores[size], is_true[size] = best[one], best_scores[one], False
-                one += 1
-            else:
-                rival = own[other]
-                entities[size], scores[size] = rivals[rival], rival_scores[rival]
-                is_true[size] = rivals_are_true[rival]
-                other += 1
-            size += 1
+        for rival in own:
+            last = _place(best, best_scores, one, end, rivals[rival], rival_scores[rival])
+            if last == end and is_cut[row]:
+                break
+            size = _take(best, best_scores, one, last, size, entities, scores, is_true)
+            entities[size], scores[size] = rivals[rival], rival_scores[rival]
+            is_true[size] = rivals_are_true[rival]
+            one, size = last, size + 1
+        size = _take(best, best_scores, one, end, size, entities, scores, is_true)
         offsets[row + 1] = size
 
 
-def reached(rows: Ragged | ScoredAnswers, degrees: np.ndarray) -> np.ndarray:
-    """How many degrees of each row are at least each of `THRESHOLDS`, (n_rows, 101) int64."""
+@kernel
+def _place(best, best_scores, first, last, entity, score):
+    """Place among the candidates from `first` to `last` behind all that are ahead of an entity."""
+    while first < last:
+        middle = (first + last) // 2
+        other = best_scores[middle]
+        if other > score or (other == score and best[middle] < entity):
+            first = middle + 1
+        else:
+            last = middle
+    return first
+
+
+@kernel
+def _take(best, best_scores, first, last, size, entities, scores, is_true):
+    """Append candidates that are not true to the lists, which have this size; return the new."""
+    for place in range(last - first):
+        entities[size + place] = best[first + place]
+        scores[size + place] = best_scores[first + place]
+        is_true[size + place] = False
+    return size + last - first
+
+
+def reached(
+    rows: Ragged | ScoredAnswers, degrees: np.ndarray, others: np.ndarray | None = None
+) -> np.ndarray:
+    """How many degrees of each row are at least each of `THRESHOLDS`, (n_rows, 101) int.
+
+    Those counts are added to the ones of `others`, if there are any.
+    """
+    n_rows = len(rows.offsets) - 1
+    counts = np.zeros((n_rows, len(THRESHOLDS)), np.int64) if others is None else others.copy()
     places = np.empty(len(degrees), np.uint8)
     locate(degrees, bits_of(degrees), places)
-    counts = np.zeros((len(rows.offsets) - 1, len(THRESHOLDS)), np.int64)
-    _count_from_above(rows.offsets, places, counts)
+    _add_reached(rows.offsets, places, counts)
     return counts
 
 
 @kernel
-def _count_from_above(offsets, places, counts):
+def _add_reached(offsets, places, counts):
     for row in range(len(counts)):
         for k in range(offsets[row], offsets[row + 1]):
-            counts[row, places[k]] += 1
-        for place in range(counts.shape[1] - 2, -1, -1):
-            counts[row, place] += counts[row, place + 1]
+            for place in range(places[k] + 1):
+                counts[row, place] += 1

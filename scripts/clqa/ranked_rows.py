@@ -42,7 +42,8 @@ def rank_rows(
     # Room for whole words of 8.
     places = np.zeros((scores.shape[1] + 7) // 8 * 8, np.uint8)
     kept = np.empty(scores.shape[1] + 1, np.int32)
-    pairs = np.empty(N_PAIRS, np.uint16)
+    marked = np.empty(places.size // 8 + 1, np.int32)
+    pairs = np.zeros(N_PAIRS, np.uint16)
     for query in range(start, start + rows.size):
         at = rows[query - start]
         row = scores[at]
@@ -54,7 +55,7 @@ def rank_rows(
             own = slice(offsets[query], offsets[query + 1])
             answers = known[starts[0, query] : starts[0, query + 1]]
             rooms = ids[own], best[own], reaching[query]
-            fill_row(row, answers, are_degrees, places, kept, pairs, *rooms)
+            fill_row(row, answers, are_degrees, places, marked, kept, pairs, *rooms)
         for place in range(wanted_offsets[query], wanted_offsets[query + 1]):
             found[place] = whole[at, wanted_ids[place]]
     return -1

@@ -15,10 +15,11 @@ from clqa.sorted_scores import descending
 
 # Candidates are counted at these scores, if all scores of a row are degrees from 0 to 1.
 THRESHOLDS = np.arange(101) / 100
-# Pairs of places are counted in a table of so many columns, after so many words of 8: no entry of
-# 16 bits overflows.
+# Pairs of places are counted in a table of so many columns, which is never emptied: of its sums by
+# either place, modulo 2**16, those before are taken off, so many words of 8 later at most.
 _WIDE, _WORDS = 128, 2**13
-N_PAIRS = len(THRESHOLDS) * _WIDE
+_TABLE = len(THRESHOLDS) * _WIDE
+N_PAIRS = _TABLE + 2 * _WIDE
 # A hundredth in two parts: whole numbers up to 100 times the first are exact in float32, and with
 # those times the second they give each threshold as it is rounded, without a division.
 _HIGH = 83886 / 2**23
@@ -58,11 +59,12 @@ def empty_tops(answers: Ragged, n_entities: int, depth: int, dtype: np.dtype) ->
 
 
 @kernel
-def fill_row(row, answers, are_degrees, places, kept, pairs, ids, best, reaching):
+def fill_row(row, answers, are_degrees, places, marked, kept, pairs, ids, best, reaching):
     """Fill what is kept of a row without NaN; `answers` are ascending.
 
     `places` are those of degrees, with zeros up to a whole word of 8; it is overwritten. `kept`,
-    one more than there are entities, and `pairs`, (N_PAIRS,) uint16, are room to work in.
+    one more than there are entities, and `marked`, one more than words, are room to work in, as is
+    `pairs`, (N_PAIRS,) uint16, which is zeros for the first row and left alone from row to row.
     """
     reaching[:] = -1
     if are_degrees:
@@ -80,7 +82,7 @@ def fill_row(row, answers, are_degrees, places, kept, pairs, ids, best, reaching
                 places[entity] = row[entity] >= least
         for k in range(answers.size):
             places[answers[k]] = 0
-        size = _listed(places, place, kept)
+        size = _listed(places, place, marked, kept)
         _fill_best(row, kept[:size], ids, best)
 
 
@@ -95,18 +97,25 @@ def _least(row, n_kept, depth):
 
 
 @kernel
-def _listed(places, least, kept):
-    """List in `kept` the entities whose place is at least `least`, from 1; return their number."""
+def _listed(places, least, marked, kept):
+    """List in `kept` the entities whose place is at least `least`, from 1; return their number.
+
+    Words with such a place are listed in `marked` before.
+    """
     words = places.view(np.uint64)
     # Sums of two numbers up to 127 leave the neighbouring bytes alone, and their eighth bit tells.
     addend = np.uint64(128 - least) * np.uint64(0x0101010101010101)
-    size = 0
+    eighth = np.uint64(0x8080808080808080)
+    n_marked = np.uint32(0)
     for word in range(np.uint32(words.size)):
-        marks = (words[word] + addend) & np.uint64(0x8080808080808080)
-        if marks:
-            for byte in range(np.uint64(8)):
-                kept[size] = np.int32(8 * word + byte)
-                size += np.int64((marks >> (np.uint64(8) * byte + np.uint64(7))) & np.uint64(1))
+        marked[n_marked] = word
+        n_marked = np.uint32(n_marked + np.uint32(((words[word] + addend) & eighth) != 0))
+    size = 0
+    for k in range(n_marked):
+        marks = (words[marked[k]] + addend) & eighth
+        for byte in range(np.uint64(8)):
+            kept[size] = np.int32(8 * marked[k] + byte)
+            size += np.int64((marks >> (np.uint64(8) * byte + np.uint64(7))) & np.uint64(1))
     return size
 
 
@@ -157,19 +166,21 @@ def _fill_reaching(answers, places, n_entities, pairs, reaching):
     """Count the candidates with at least each threshold, from whole words of 8 places."""
     bins = np.zeros(_WIDE, np.int32)
     words = places.view(np.uint64)
+    table, before = pairs[:_TABLE], pairs[_TABLE:]
     for start in range(0, words.size, _WORDS):
-        pairs[:] = 0
-        _count_pairs(words[start : start + _WORDS], pairs)
+        _count_pairs(words[start : start + _WORDS], table)
         sums = np.zeros(_WIDE, np.uint16)
         for high in range(len(THRESHOLDS)):
             total = np.uint16(0)
-            for low in range(_WIDE):
-                total = np.uint16(total + pairs[np.uint32(_WIDE * high + low)])
-            bins[high] += total
-            for low in range(_WIDE):
-                sums[low] = np.uint16(sums[low] + pairs[np.uint32(_WIDE * high + low)])
+            for low in range(np.uint32(_WIDE)):
+                number = table[np.uint32(_WIDE * high) + low]
+                total = np.uint16(total + number)
+                sums[low] = np.uint16(sums[low] + number)
+            bins[high] += np.uint16(total - before[high])
+            before[high] = total
         for low in range(_WIDE):
-            bins[low] += sums[low]
+            bins[low] += np.uint16(sums[low] - before[_WIDE + low])
+            before[_WIDE + low] = sums[low]
     bins[0] -= np.int32(places.size - n_entities)
     for k in range(answers.size):
         bins[places[answers[k]]] -= 1
