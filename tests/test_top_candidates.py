@@ -83,8 +83,8 @@ def test_many_scores_are_cut_alike_wherever_they_lie(top):
 def test_counts_of_more_entities_than_a_table_of_pairs_holds(dtype):
     n = 140_003
     drawn = np.random.default_rng(0).random(n)
-    rows = np.array([drawn, np.full(n, 0.37), np.where(drawn < 0.5, 0, 1)], dtype)
-    answers = [{0, 5, n - 1}, set(), {7}]
+    rows = 2 * [drawn, np.full(n, 0.37), np.where(drawn < 0.5, 0, 1)]
+    rows, answers = np.array(rows, dtype), 2 * [{0, 5, n - 1}, set(), {7}]
     tops = tops_of(rows, answers, 10)
     for row, excluded, reaching in zip(rows, answers, tops.reaching, strict=True):
         ordered = np.sort(np.delete(row, list(excluded)))
