@@ -3,16 +3,17 @@
     OPENBLAS_NUM_THREADS=1 python benchmarks/bench_fuzzy.py [folder of published data]
         [--count 64] [--optimal 1000] [--predictor results/predictors/FB15k-237/complex-medium.npz]
 
-ComplEx of rank 1000 on FB15k-237 (14,505 entities). Without a predictor its embeddings are random
+ComplEx on FB15k-237 (14,505 entities). Without a predictor its embeddings are random, of rank 1000,
 and the scores of a row have the standard deviation 5, which makes about as few strong links as
-training does, but without any order in them. Those of a trained one of lower rank are widened with
-zeros, which changes no score and makes products cost the same. What a search takes is set beside
-the time that its products of matrices alone take, in blocks of the same size: `share` is their part
-of it. Times are those of the processor, and the products are timed anew before each line.
+training does, but without any order in them. What a search takes is set beside the time that its
+products of matrices alone take, in blocks of the same size: `share` is their part of it. Times are
+those of the processor, and the products are timed anew before each line.
 
-`fuzzy` has a beam of 64. `qto` is asked for as many exact answers of a query as its name says, of
-all queries in batches as large as a run has them, beginning with no row at all (rows are shared by
-the queries of a batch), and of the first query by itself.
+`fuzzy` has a beam of 64, and is timed at rank 1000: the embeddings of a trained predictor are
+widened with zeros, which changes no score and makes products cost the same. `qto` takes a predictor
+as it is. It is asked for as many exact answers of a query as its name says, of all queries in
+batches as large as a run has them, beginning with no row at all (rows are shared by the queries of
+a batch), and of the first query by itself.
 """
 
 import argparse
@@ -56,15 +57,15 @@ def made_up_predictor(graph):
     return make_predictor("complex", entities, relations, {}, graph)
 
 
-def trained_predictor(path, graph):
-    """ComplEx from a file, whose vectors get columns of zeros up to the rank."""
+def trained_predictor(path, graph, rank=0):
+    """ComplEx from a file, whose vectors get columns of zeros if the rank is higher than theirs."""
     arrays, texts = read_arrays(path)
     wide = []
     for array in (arrays["entities"], arrays["relations"]):
         half = array.shape[1] // 2
-        made = np.zeros((len(array), 2, RANK), np.float32)
+        made = np.zeros((len(array), 2, max(rank, half)), np.float32)
         made[:, :, :half] = array.reshape(-1, 2, half)
-        wide.append(made.reshape(-1, 2 * RANK))
+        wide.append(made.reshape(len(array), -1))
     return make_predictor("complex", *wide, {}, graph, json.loads(texts["fitted"]))
 
 
@@ -120,7 +121,7 @@ def main() -> None:
     ground = sampling_ground(graph, "test")
     visible = graph._replace(triples={"train": graph.triples["train"]})
     path = options.predictor
-    predictor = trained_predictor(path, graph) if path else made_up_predictor(graph)
+    predictor = trained_predictor(path, graph, RANK) if path else made_up_predictor(graph)
     row = product_seconds(predictor)
     _, whole = seconds(scores, predictor, np.arange(512), np.zeros(512, np.int64))
     print(f"a row of scores: {row * 1000:.2f} ms in products, {whole / 512 * 1000:.2f} ms in all")
@@ -146,6 +147,7 @@ def main() -> None:
     for shape in ("2p", "3p", "ip", "inp"):
         for kind in ("sigmoid", "softmax"):
             line(f"fuzzy {kind}", shape, fuzzy, {"kind": kind}, options.count)
+    predictor = trained_predictor(path, graph) if path else predictor
     settings = {"kind": "softmax", "threshold": 0.0002}
     node, *asked = queries_of(ground, "2p", 1)
     optimal(node, predicted_links(predictor, visible, settings), *asked, 1)  # compiles

@@ -1,5 +1,7 @@
 """Rows of link degrees without their zeros, computed when they are first needed and kept."""
 
+from collections import OrderedDict
+
 import numpy as np
 
 from clqa.link_degrees import LinkDegrees, rows_at_a_time
@@ -19,7 +21,7 @@ class SparseRows:
 
     def __init__(self, links: LinkDegrees, most_bytes: int = 2**29):
         self.links, self.most_bytes = links, most_bytes
-        self._rows: dict[int, tuple[np.ndarray, np.ndarray]] = {}
+        self._rows: OrderedDict[int, tuple[np.ndarray, np.ndarray]] = OrderedDict()
         self._n_bytes = 0
 
     def of(self, keys: np.ndarray) -> tuple[Ragged, np.ndarray]:
@@ -46,6 +48,6 @@ class SparseRows:
             self._n_bytes += 8 * len(tails)
         self._rows |= made
         while self._n_bytes > self.most_bytes and self._rows:
-            tails, _ = self._rows.pop(next(iter(self._rows)))
+            _, (tails, _) = self._rows.popitem(last=False)
             self._n_bytes -= 8 * len(tails)
         return made
