@@ -87,7 +87,7 @@ def test_a_training_asks_by_its_rank_its_epochs_and_its_threads():
 def test_every_rule_asks_for_memory_and_time_and_is_local_or_submitted(name, text):
     asked = re.findall(r'^        (?:mem_mb|runtime)=(\w+)(?:\("(\w+)"\))?,$', text, re.MULTILINE)
     functions = [function for function, _ in asked]
-    assert functions in (["memory", "minutes"], ["training_memory", "training_minutes"])
-    stages = {stage for function, stage in asked if not function.startswith("training")}
-    assert stages <= DEMANDS.keys()
+    of_its_own = {"train_predictor": "training_", "predict_answers": "answering_"}.get(name, "")
+    assert functions == [f"{of_its_own}memory", f"{of_its_own}minutes"]
+    assert {stage for _, stage in asked if not of_its_own} <= DEMANDS.keys()
     assert ("localrule: True" in text) == name.startswith("download_")

@@ -48,6 +48,7 @@ DEMANDS = {
     "split_answers": Demand(800, 60, 30, 1.5, minutes=15, per_million=2, per_100_mb=10),
     "audit_queries": Demand(1000, 60, 60, 0.5, minutes=15, per_million=1, per_100_mb=5),
     "predict_answers": Demand(1000, 60, 60, 0.2, minutes=20, per_million=2, per_100_mb=30),
+    "predict_over_links": Demand(1700, 60, 10_000, 0.2, minutes=30, per_million=2, per_100_mb=60),
     "import_predictions": Demand(1000, 20, 60, 1, minutes=15, per_100_mb=10),
     "rank_answers": Demand(1000, 60, 60, 1.5, minutes=10, per_million=1, per_100_mb=5),
     "score_answers": Demand(1000, 20, 30, 1, minutes=10, per_100_mb=5),

@@ -16,8 +16,8 @@ rule predict_answers:
     conda:
         "../../envs/clqa.yaml"
     resources:
-        mem_mb=memory("predict_answers"),
-        runtime=minutes("predict_answers"),
+        mem_mb=answering_memory,
+        runtime=answering_minutes,
     params:
         code=lambda wildcards: code("predict_answers.py", RUN.method_file(wildcards.model)),
         model="{model}",

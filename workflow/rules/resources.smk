@@ -27,6 +27,21 @@ def minutes(stage):
     )
 
 
+def answering(wildcards):
+    """What a model's predictions ask of a cluster: rows of links are kept, and take their time."""
+    return "predict_over_links" if RUN.predictor_of(wildcards.model) else "predict_answers"
+
+
+def answering_memory(wildcards, attempt):
+    """MB for the predictions of a model."""
+    return memory(answering(wildcards))(wildcards, attempt)
+
+
+def answering_minutes(wildcards, attempt):
+    """Minutes for the predictions of a model."""
+    return minutes(answering(wildcards))(wildcards, attempt)
+
+
 def training_memory(wildcards, attempt):
     """MB for a training."""
     training = RUN.training(wildcards.predictor)
