@@ -3,10 +3,12 @@
 import json
 import os
 import re
+import shutil
 
 import numpy as np
 import pytest
 
+from test_configs import refusal, run_with
 from test_workflow import ROOT, append, clone, done, edit, files_below, refused, snakemake
 
 METRICS = "results/predictors/toy/tiny.metrics.json"
@@ -114,13 +116,22 @@ ODD = [
 
 
 @pytest.mark.parametrize(("old", "new", "message"), ODD)
-def test_an_odd_entry_stops_the_run(trained, old, new, message):
+def test_an_odd_entry_is_refused(toy, tmp_path, old, new, message):
+    for path in toy.glob("*s.yaml"):
+        shutil.copy(path, tmp_path)
+    edit(tmp_path / "predictors.yaml", old, new)
+    found = refusal(lambda: run_with(catalogues=[str(tmp_path)]))
+    assert re.search(rf"predictors\.yaml: tiny(: |\.){re.escape(message)}", found)
+
+
+def test_an_odd_entry_stops_the_run(trained):
+    old, new, message = ODD[2]
     catalogue = trained / "tests/toy/predictors.yaml"
     text = catalogue.read_text(encoding="utf-8")
     edit(catalogue, old, new)
     found = refused(trained, METRICS)
     catalogue.write_text(text, encoding="utf-8")
-    assert re.search(rf"predictors\.yaml: tiny(: |\.){re.escape(message)}", found)
+    assert f"predictors.yaml: tiny.{message}" in found
 
 
 def test_embeddings_are_imported_and_a_wrong_size_is_told_in_the_log(trained):
