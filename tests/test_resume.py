@@ -14,7 +14,9 @@ import pytest
 
 from test_workflow import ROOT, TOY, done, files_below
 
-SMALL = ("models=[popularity]", "shapes=[1p, 2in]", "shards=1", "sets=[top@3]", "metrics=[mrr]")
+# On queries of `valid`, which have no partner that is sampled, too.
+SMALL = ("query_sets=[toy-valid]", "models=[popularity]", "shapes=[1p, 2in]", "shards=1")
+SMALL += ("sets=[top@3]", "metrics=[mrr]")
 PLUG = ROOT / "tests" / "fault_plug"
 LOCKED = "It can be removed with the --unlock argument."
 
@@ -133,7 +135,7 @@ def test_a_run_that_is_killed_again_and_again_ends_with_the_same_bytes(two, tmp_
     assert differing(folder, whole) == []
     unlock(folder)
     # In one folder only one runs at a time. What was whole is not made again.
-    kept = [folder / f"results/{name}/toy-test/all.parquet" for name in ("queries", "answers")]
+    kept = [folder / f"results/{name}/toy-valid/all.parquet" for name in ("queries", "answers")]
     times = [path.stat().st_mtime_ns for path in kept]
     fourth = Started(folder, rule="assemble_report", action="hold", write=3)
     fourth.struck()
