@@ -54,8 +54,9 @@ def test_turned_relations_score_the_turned_triple(model):
 
 
 @pytest.mark.parametrize("model", MODELS)
-def test_scores_of_a_row_do_not_depend_on_the_others(model):
-    n_entities, random = 300, np.random.default_rng(1)
+@pytest.mark.parametrize("n_entities", [5, 14, 300, 1500])
+def test_scores_of_a_row_do_not_depend_on_the_others(model, n_entities):
+    random = np.random.default_rng(1)
     arrays = drawn(model, rank=33, n_entities=n_entities)
     predictor = make_predictor(model, *arrays, {}, graph_of(n_entities=n_entities))
     heads, asked = random.integers(0, n_entities, 550), random.integers(0, 4, 550)

@@ -17,8 +17,10 @@ from clqa.errors import InputError, damaged, placed
 from clqa.graphs import Graph
 
 # Rows of a product, at most, and what their number is a multiple of: BLAS has no rest to treat by
-# itself, and the scores of a row are the same bits whatever rows come with it.
+# itself, and the scores of a row are the same bits whatever rows come with it. As it multiplies
+# small matrices in ways of their own, rows of few numbers are multiplied so many at a time always.
 BLOCK, _TILE = 256, 64
+_SMALL = 2**16
 
 
 class Predictor(NamedTuple):
@@ -62,8 +64,9 @@ def scores(predictor: Predictor, entities: np.ndarray, relations: np.ndarray) ->
     entities, relations = np.asarray(entities), np.asarray(relations)
     found = np.empty((len(entities), len(predictor.entities)), np.float32)
     model = MODELS[predictor.model]
-    for first in range(0, len(entities), BLOCK):
-        part = slice(first, first + BLOCK)
+    step = BLOCK if predictor.entities.size > _SMALL else _TILE
+    for first in range(0, len(entities), step):
+        part = slice(first, first + step)
         queries = model.queries(
             predictor.entities[entities[part]], predictor.relations[relations[part]]
         )
