@@ -1,10 +1,12 @@
 """Take lists of the best entities for the queries of a shard from files made elsewhere."""
 
-from clqa.cut_lists import refuse_tuples, write_lists
+from clqa.cut_lists import join_lists, refuse_tuples, write_lists
 from clqa.errors import placed
+from clqa.failed_shapes import predict_what_can_be
 from clqa.logs import log_to
-from clqa.outside_lists import read_lists, taken_lists
+from clqa.outside_lists import checked_lists, read_lists
 from clqa.outside_shards import matched, open_shard, refuse_absent, sidecar_of
+from clqa.query_sets import QueryTable
 
 
 def import_lists(
@@ -30,10 +32,16 @@ def import_lists(
             paths_to_rows,
         )
         refuse_tuples(paths_to_scores[0], len(shard.variables))
-        lists, rows = read_lists(paths_to_scores, shard)
-        query_ids, found = matched(shard, rows, missing, paths_to_scores[0])
-        sidecar = sidecar_of(shard, query_ids, model, entry)
-        write_lists(path_to_predictions, path_to_sidecar, taken_lists(lists, found), sidecar)
+        written = read_lists(paths_to_scores, shard)
+
+        def take(part: QueryTable, path_to_lists, path_to_their_sidecar) -> None:
+            query_ids, found = matched(shard, part, written.names, missing, paths_to_scores[0])
+            sidecar = sidecar_of(shard, query_ids, model, entry)
+            lists = checked_lists(written, shard, found)
+            write_lists(path_to_lists, path_to_their_sidecar, lists, sidecar)
+
+        paths = path_to_predictions, path_to_sidecar
+        predict_what_can_be(take, join_lists, shard.asked, *paths)
 
 
 if __name__ == "__main__":

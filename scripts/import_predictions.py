@@ -2,11 +2,13 @@
 
 from clqa.cut_lists import refuse_tuples
 from clqa.errors import placed
+from clqa.failed_shapes import predict_what_can_be
 from clqa.logs import log_to
-from clqa.outside_lists import filled_blocks, read_lists, taken_lists
+from clqa.outside_lists import checked_lists, filled_blocks, read_lists
 from clqa.outside_scores import blocks, read_matrices
 from clqa.outside_shards import matched, open_shard, refuse_absent, sidecar_of
-from clqa.predictions import write_predictions
+from clqa.predictions import join_predictions, write_predictions
+from clqa.query_sets import QueryTable
 
 
 def import_predictions(
@@ -44,17 +46,25 @@ def import_predictions(
         n_entities, n_variables = len(shard.labels), len(shard.variables)
         if "unlisted" in own:
             refuse_tuples(paths_to_scores[0], n_variables)
-            lists, rows = read_lists(paths_to_scores, shard)
-            query_ids, found = matched(shard, rows, missing, paths_to_scores[0])
-            lists = taken_lists(lists, found)
-            parts = filled_blocks(lists, own["unlisted"], n_entities, chunk_bytes)
+            written = read_lists(paths_to_scores, shard)
+            rows = written.names
         else:
             row = (n_variables, n_entities) if n_variables > 1 else (n_entities,)
             matrices = read_matrices(paths_to_scores, shard.rows, own.get("array"), row)
-            query_ids, found = matched(shard, matrices.rows, missing, paths_to_scores[0])
-            parts = blocks(matrices, found, shard.numbering.entities, chunk_bytes)
-        sidecar = sidecar_of(shard, query_ids, model, entry)
-        write_predictions(path_to_predictions, path_to_sidecar, parts, sidecar)
+            rows = matrices.rows
+
+        def take(part: QueryTable, path_to_dump, path_to_its_sidecar) -> None:
+            query_ids, found = matched(shard, part, rows, missing, paths_to_scores[0])
+            if "unlisted" in own:
+                lists = checked_lists(written, shard, found)
+                parts = filled_blocks(lists, own["unlisted"], n_entities, chunk_bytes)
+            else:
+                parts = blocks(matrices, found, shard.numbering.entities, chunk_bytes)
+            sidecar = sidecar_of(shard, query_ids, model, entry)
+            write_predictions(path_to_dump, path_to_its_sidecar, parts, sidecar)
+
+        paths = path_to_predictions, path_to_sidecar
+        predict_what_can_be(take, join_predictions, shard.asked, *paths)
 
 
 if __name__ == "__main__":

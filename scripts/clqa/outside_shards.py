@@ -16,6 +16,7 @@ from clqa.outside_queries import (
     read_numbering,
     read_rows,
     refuse_missing,
+    refuse_strangers,
 )
 from clqa.predictions import MISSING
 from clqa.query_sets import QueryTable, read_queries
@@ -106,19 +107,26 @@ def _variables(path, given: object, expected: tuple[str, ...]) -> tuple[str, ...
 
 
 def matched(
-    shard: Shard, rows: Sequence[Key], missing: str, path: str | os.PathLike
+    shard: Shard,
+    asked: QueryTable,
+    rows: Sequence[Key],
+    missing: str,
+    path: str | os.PathLike,
 ) -> tuple[list[str], np.ndarray]:
-    """Ids of the queries that there are scores of, and the rows of these.
+    """Ids of those of the queries `asked` that there are scores of, and the rows of these.
 
     Raises
     ------
     InputError
-        If one is missing, unless `missing` (`clqa.predictions.MISSING`) allows for it.
+        If one is missing, unless `missing` (`clqa.predictions.MISSING`) allows for it, or if a
+        whole shard is.
     """
-    found = matched_rows(rows, shard.asked, shard.numbering, path)
+    found = matched_rows(rows, asked, shard.numbering, path)
+    names = [str(name) for part in asked.shapes.values() for name in part.query_ids]
+    if asked.shapes.keys() == shard.asked.shapes.keys():
+        refuse_strangers(asked, found, path)
     if missing == MISSING[0]:
-        refuse_missing(shard.asked, found, path)
-    names = [str(name) for part in shard.asked.shapes.values() for name in part.query_ids]
+        refuse_missing(asked, found, path)
     kept = [name for name, place in zip(names, found.tolist(), strict=True) if place >= 0]
     return kept, found[found >= 0]
 
