@@ -76,11 +76,12 @@ def made(tmp_path_factory) -> Paths:
     return Paths(**files, **{kind: {"toy": graph / name} for kind, name in of_graphs.items()})
 
 
-def report(made: Paths, folder: Path, lacking: dict, **changes) -> tuple[list, dict]:
+def report(made: Paths, folder: Path, lacking: dict, failed=(), **changes) -> tuple[list, dict]:
     """What is said to be missing, and the rows by what they are about."""
     missing = assemble_partial(
         made,
         {str(path): cause for path, cause in lacking.items()},
+        {str(path): causes for path, causes in dict(failed).items()},
         {("q", shard): shapes for shard, shapes in SHARDS.items()},
         MODELS,
         RUN | changes,

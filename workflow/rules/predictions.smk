@@ -12,7 +12,7 @@ rule predict_answers:
     wildcard_constraints:
         model=one_of(OTHER_MODELS),
     group:
-        answering_group
+        submitted_with("ranking")
     conda:
         "../../envs/clqa.yaml"
     resources:
@@ -42,7 +42,7 @@ rule predict_oracle:
     wildcard_constraints:
         model=one_of(ORACLES),
     group:
-        answering_group
+        submitted_with("ranking")
     conda:
         "../../envs/clqa.yaml"
     resources:
@@ -73,7 +73,7 @@ rule import_predictions:
     wildcard_constraints:
         model=one_of(RUN.outside(bounded=False)),
     group:
-        answering_group
+        submitted_with("ranking")
     conda:
         "../../envs/clqa.yaml"
     resources:
@@ -104,7 +104,7 @@ rule import_lists:
     wildcard_constraints:
         model=one_of(RUN.outside(bounded=True)),
     group:
-        answering_group
+        submitted_with("ranking")
     conda:
         "../../envs/clqa.yaml"
     resources:
