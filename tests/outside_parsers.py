@@ -312,8 +312,8 @@ def best_entities(name, rows=None):
     def read(folder):
         asked = shard(rows)
         written = outside_lists.read_lists([folder / name], asked)
-        matched(asked, asked.asked, written.names, "skip", folder / name)
-        found = outside_lists.checked_lists(written, asked, np.arange(len(written.names)))
+        matched(asked, asked.asked, written.rows, "skip", folder / name)
+        found = outside_lists.checked_lists(written, asked, np.arange(len(written.rows)))
         list(outside_lists.filled_blocks(found, -1.0, 6, 1 << 20))
 
     return read

@@ -243,6 +243,7 @@ def a_dag(folder, is_finished=True):
     predicting.log = [str(folder / "predict.log")]
     paths = {name: str(folder / f"random.{name}.parquet") for name in ("ranks", "tops")}
     ranking = Job(rule=SimpleNamespace(name="rank_answers"), output=Outputs(**paths), log=[])
+    ranking.input = predicting.output
     return SimpleNamespace(
         jobs=[predicting, ranking],
         dependencies={ranking: {predicting: set()}, predicting: {}},

@@ -51,16 +51,16 @@ class Written(NamedTuple):
     Attributes
     ----------
     paths : of the files
-    names : list of str or tuple
+    rows : list of str or tuple
         The queries of the rows of all files.
     pairs : list of _Pairs
-        Of each file; rows are counted over all files.
+        Of each file; their rows are counted over all files.
     counts : dict
         For each row what is said of its list.
     """
 
     paths: Sequence[str | os.PathLike]
-    names: list[Key]
+    rows: list[Key]
     pairs: list[_Pairs]
     counts: dict[str, list]
 
@@ -102,7 +102,7 @@ def checked_lists(written: Written, shard: Shard, places: np.ndarray) -> Lists:
         If one names an entity that there is not or one twice, has a NaN, or does not fit what is
         said of it.
     """
-    path, names, found = written.paths[0], written.names, []
+    path, names, found = written.paths[0], written.rows, []
     is_taken = np.zeros(len(names), bool)
     is_taken[places] = True
     for one, pairs in zip(written.paths, written.pairs, strict=True):

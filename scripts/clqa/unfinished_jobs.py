@@ -111,12 +111,12 @@ def remove_partial(dag) -> list[str]:
     """
     removed: list[str] = []
     for job in _ranking(dag):
-        predicted = [one for one in _predicting(job, dag) if _is_ours(one.output.sidecar)]
-        lacking = [job.output.ranks] if _failed(job.output.ranks, _about_ranks) else []
-        lacking += [one.output.sidecar for one in predicted if _failed(one.output.sidecar)]
-        for one in [job, *predicted] if lacking else []:
-            for path in one.output:
-                Path(path).unlink(missing_ok=True)
+        sidecar, ranks = job.input.sidecar, job.output.ranks
+        predicted = [job.input.predictions, sidecar] if _is_ours(sidecar) else []
+        lacking = [ranks] if _failed(ranks, _about_ranks) else []
+        lacking += [sidecar] if predicted and _failed(sidecar) else []
+        for path in [*job.output, *predicted] if lacking else []:
+            Path(path).unlink(missing_ok=True)
         removed += map(str, lacking)
     return removed
 

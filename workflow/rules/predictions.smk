@@ -84,6 +84,7 @@ rule import_predictions:
         model="{model}",
         entry=lambda wildcards: RUN.models[wildcards.model],
         missing=RUN.settings["missing"],
+        files=outside_files,
         absent=absent_files,
     script:
         "../../scripts/import_predictions.py"
@@ -115,6 +116,7 @@ rule import_lists:
         model="{model}",
         entry=lambda wildcards: RUN.models[wildcards.model],
         missing=RUN.settings["missing"],
+        files=outside_files,
         absent=absent_files,
     script:
         "../../scripts/import_lists.py"
