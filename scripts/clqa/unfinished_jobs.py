@@ -22,7 +22,7 @@ class Cause(NamedTuple):
     rule, job : str
         The rule of the job that failed, or that was not begun, and the first of its results.
     message : str
-        The last line of its log.
+        The last line of its log, or what was said of a shape.
     log : str
     has_failed : bool
         Whether the job was run at all.
