@@ -129,9 +129,9 @@ def test_results_have_the_bytes_of_a_local_run(runs):
 
 
 def test_few_jobs_are_submitted(runs):
-    """Two of shards, six of models, one of the graph and one of the report; two anew."""
+    """Two of shards, nine of models, one of the graph and one of the report; two anew."""
     _, jobs, _ = runs
-    assert len(jobs) == 10 + 2
+    assert len(jobs) == 13 + 2
 
 
 def test_a_cancelled_job_is_submitted_again(runs):
