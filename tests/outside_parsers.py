@@ -288,7 +288,7 @@ def dump(folder):
 def rows_of(name):
     def read(folder):
         found, about = outside_queries.read_rows(folder / name)
-        matched(shard(), found, "skip", folder / name)
+        matched(shard(), shard().asked, found, "skip", folder / name)
         outside_queries.check_origin(folder / name, about, TABLE.metadata)
 
     return read
