@@ -9,7 +9,7 @@ from clqa.graphs import read_graph
 from clqa.logs import log_to
 from clqa.query_sets import check_asked_of, read_answers, read_queries
 from clqa.scores import RANKS, merged_metadata, query_scores, read_ranks
-from clqa.tables import read_metadata, write_table
+from clqa.tables import table_metadata, write_table
 from clqa.vocabularies import read_labels
 
 
@@ -67,7 +67,7 @@ def score_answers(
 
 
 def _refuse_failed(paths_to_ranks) -> None:
-    abouts = [read_metadata(path, RANKS) for path in paths_to_ranks]
+    abouts = [table_metadata(path, RANKS) for path in paths_to_ranks]
     failed = {shape: text for about in abouts for shape, text in about.get("failed", {}).items()}
     refuse_failed(abouts[0]["model"]["model"] if abouts else "", failed)
 

@@ -17,7 +17,7 @@ from clqa.graphs import write_graph
 from clqa.query_sets import read_answers
 from clqa.rank_curves import read_primary
 from clqa.scores import read_ranks
-from clqa.tables import read_metadata, read_table
+from clqa.tables import read_table, table_metadata
 from clqa.top_tables import read_tops
 from clqa.unfinished_jobs import Cause, failed_shapes, remove_partial
 from score_answers import score_answers
@@ -289,6 +289,6 @@ def test_whole_ranks_and_predictions_made_by_hand_are_kept(folder, on):
     content = predict(folder)
     (folder / NAMES[1]).write_text(json.dumps({k: v for k, v in content.items() if k != SEAL}))
     rank(folder)
-    assert read_metadata(folder / "random.ranks.parquet")["failed"] == {"pni": "no such formula"}
+    assert table_metadata(folder / "random.ranks.parquet")["failed"] == {"pni": "no such formula"}
     assert remove_partial(a_dag(folder)) == [str(folder / "random.ranks.parquet")]
     assert sorted(path.name for path in folder.glob("random.*")) == sorted(NAMES)

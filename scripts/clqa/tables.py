@@ -120,7 +120,7 @@ def read_table(
     return table, metadata
 
 
-def read_metadata(path: str | os.PathLike, contents: Contents = ANY) -> dict:
+def table_metadata(path: str | os.PathLike, contents: Contents = ANY) -> dict:
     """The metadata of a table, without a look at its rows; errors as in `read_table`."""
     with _readable(path, contents):
         metadata, _ = _metadata(pq.read_schema(path))

@@ -9,7 +9,7 @@ from clqa.errors import InputError
 from clqa.failed_shapes import abridged_line
 from clqa.files import SEAL, read_json
 from clqa.scores import RANKS
-from clqa.tables import read_metadata
+from clqa.tables import table_metadata
 
 _WORDLESS = "it ended without a word in its log"
 
@@ -132,7 +132,7 @@ def _predicting(job, dag) -> list:
 
 
 def _about_ranks(path: str | os.PathLike) -> dict:
-    return read_metadata(path, RANKS)
+    return table_metadata(path, RANKS)
 
 
 def _failed(path: str | os.PathLike, read: Callable = read_json) -> dict[str, str]:
