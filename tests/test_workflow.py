@@ -436,7 +436,7 @@ def test_models_that_fail_do_not_take_the_table_down_and_are_tried_again(folder)
     finished = snakemake(folder, *command)
     assert finished.returncode == 1
     told = finished.stdout + finished.stderr
-    assert "missing: mine on toy-test (1p, 2p): import_predictions: tests/toy/toy-test.npz" in told
+    assert "missing: mine on toy-test (1p, 2p): import_predictions: model mine: tests/toy" in told
     assert "missing: popularity on toy-test (2i, 2in): rank_answers: " in told
     holes = [line for line in told.splitlines() if line.startswith("missing: partly on ")]
     assert len(holes) == 1
