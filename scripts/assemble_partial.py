@@ -11,6 +11,8 @@ import pyarrow as pa
 
 from clqa.answer_sizes import answers_hash
 from clqa.competitions import competitions
+from clqa.errors import InputError
+from clqa.failed_shapes import abridged_line
 from clqa.files import replacing_folder
 from clqa.keyed_tables import write_tsv
 from clqa.pages import write_page
@@ -25,6 +27,8 @@ from clqa.wide_tables import headline, overview
 from score_answers import score_answers
 
 COLUMNS = ("queries", "models", "shapes", "rule", "message", "log")
+# Why a model has no scores of a shape, by query set and model, and by shape.
+_Causes = dict[tuple[str, str], Mapping[str, Cause]]
 
 
 class Missing(NamedTuple):
@@ -63,6 +67,7 @@ class Paths(NamedTuple):
 def assemble_partial(
     paths: Paths,
     lacking: Mapping[str, Cause],
+    failed: Mapping[str, Mapping[str, Cause]],
     formulas: Mapping[tuple[str, str], Mapping[str, str]],
     models: Mapping[str, dict],
     run: dict,
@@ -72,23 +77,28 @@ def assemble_partial(
 ) -> list[Missing]:
     """Write the folder, and give what is missing.
 
-    A model has the numbers of the shards that it was ranked on. The shapes of the others have no
-    number, nor has any average that they belong to. Without a single number nothing is written.
+    A model has the numbers of the shapes that it was ranked on. The others have no number, nor has
+    any average that they belong to. Without a single number nothing is written.
 
     Parameters
     ----------
     lacking : dict
         The files that the run has still to make, which are not read, and why they are not there.
+    failed : dict
+        The shapes that tables of ranks lack, and why, by the paths of these.
     formulas : dict
         Of the shapes of each shard, by query set and shard.
     models, query_sets : catalogue entries of those of the run
     run : dict
         As for `assemble_report`.
     """
-    asked = _Asked(paths, lacking, formulas, models, run, query_sets)
+    asked = _Asked(paths, lacking, failed, formulas, models, run, query_sets)
+    causes = {
+        pair: asked.causes(*pair) for pair in itertools.product(run["query_sets"], run["models"])
+    }
     with TemporaryDirectory() as folder:
-        scores = [one for queries in run["query_sets"] for one in _scores(asked, queries, folder)]
-    missing = _missing(asked)
+        scores = [one for name in run["query_sets"] for one in _scores(asked, causes, name, folder)]
+    missing = _missing(asked, causes)
     if not any(len(one.table) for one in scores):
         return missing
     rows = [row for one in scores for row in metric_rows(one, run["name"], run["averaging"])]
@@ -108,7 +118,8 @@ def assemble_partial(
         for one, name in itertools.product(scopes, run["metrics"]):
             write_wide_table(folder / "tables", headline(one, name))
         content = {"run": run, "missing": lines, "overview": averages, "tables": tables}
-        content["failed"] = sorted({one[:4] for one in lacking.values() if one.has_failed})
+        told = itertools.chain(lacking.values(), *(one.values() for one in failed.values()))
+        content["failed"] = sorted({one[:4] for one in told if one.has_failed})
         write_page(folder / "report.html", path_to_template, content)
     return missing
 
@@ -118,29 +129,50 @@ class _Asked(NamedTuple):
 
     paths: Paths
     lacking: Mapping[str, Cause]
+    failed: Mapping[str, Mapping[str, Cause]]
     formulas: Mapping[tuple[str, str], Mapping[str, str]]
     models: Mapping[str, dict]
     run: dict
     query_sets: Mapping[str, dict]
 
-    def cause(self, queries: str, model: str, shard: str) -> Cause | None:
-        """Why a model has no scores of a shard; None if it has."""
+    def causes(self, queries: str, model: str) -> dict[str, Cause]:
+        """Why a model has no scores of a shape, for each of which it is so."""
         cause = self.lacking.get(str(self.paths.scores[queries, model]))
-        if cause is None or (cause.rule == "score_answers" and cause.has_failed):
-            return cause
-        wanted = [self.paths.ranks[queries, model, shard], *self.of_shard(queries, shard)]
-        found = (self.lacking.get(str(path)) for path in wanted)
-        return next((one for one in found if one is not None), None)
+        if cause is None:
+            return {}
+        found = {}
+        for shard in self.shards(queries):
+            found |= self._causes_of_shard(queries, model, shard)
+        # Scores over holes are refused, which is no cause of its own.
+        if cause.rule == "score_answers" and cause.has_failed and not found:
+            return dict.fromkeys(self.formulas_of(queries), cause)
+        return found
+
+    def _causes_of_shard(self, queries: str, model: str, shard: str) -> Mapping[str, Cause]:
+        ranks = self.paths.ranks[queries, model, shard]
+        wanted = [ranks, *self.of_shard(queries, shard)]
+        found = [self.lacking[str(path)] for path in wanted if str(path) in self.lacking]
+        if found:
+            return dict.fromkeys(self.formulas[queries, shard], found[0])
+        return self.failed.get(str(ranks), {})
 
     def of_shard(self, queries: str, shard: str) -> tuple[str, str]:
         return self.paths.answers[queries, shard], self.paths.queries[queries, shard]
+
+    def formulas_of(self, queries: str) -> dict[str, str]:
+        """Of all shapes of a query set, shard by shard."""
+        shards = (self.formulas[queries, shard].items() for shard in self.shards(queries))
+        return dict(itertools.chain(*shards))
 
     def shards(self, queries: str) -> list[str]:
         return [shard for name, shard in self.formulas if name == queries]
 
 
-def _scores(asked: _Asked, queries: str, folder: str) -> Iterator[Scores]:
-    """Of a query set that has any answers: those of each model, be they none."""
+def _scores(asked: _Asked, causes: _Causes, queries: str, folder: str) -> Iterator[Scores]:
+    """Of a query set that has any answers: those of each model, be they none.
+
+    If scores cannot be made of the ranks of a model, that is put among the causes.
+    """
     shards = asked.shards(queries)
     there = [
         shard
@@ -158,19 +190,18 @@ def _scores(asked: _Asked, queries: str, folder: str) -> Iterator[Scores]:
         if str(path) not in asked.lacking:
             yield read_scores(path, origin, asked.run["shapes"], _columns(asked.run))
             continue
-        causes = {shard: asked.cause(queries, model, shard) for shard in shards}
-        holes = {
-            shape: str(cause)
-            for shard, cause in causes.items()
-            for shape in asked.formulas[queries, shard]
-            if cause is not None
-        }
-        ranked = [shard for shard, cause in causes.items() if cause is None]
-        table, metadata = _some_scores(asked, origin, ranked, folder, about)
-        lost = (asked.formulas[queries, shard] for shard in shards if causes[shard] is not None)
-        known = {**metadata["formulas"], **dict(itertools.chain(*(one.items() for one in lost)))}
+        formulas, lost = asked.formulas_of(queries), causes[queries, model]
+        ranked = [shard for shard in shards if asked.formulas[queries, shard].keys() - lost.keys()]
+        try:
+            table, metadata = _some_scores(asked, origin, ranked, folder, about)
+        except InputError as error:
+            cause = Cause("score_answers", str(path), abridged_line(str(error)), "", True)
+            lost = causes[queries, model] = dict.fromkeys(formulas, cause)
+            table, metadata = _some_scores(asked, origin, [], folder, about)
+        known = metadata["formulas"] | {shape: formulas[shape] for shape in lost}
         metadata = {**metadata, "queries": of_answers, "formulas": known}
         shapes = ordered(known, asked.run["shapes"])
+        holes = {shape: str(cause) for shape, cause in lost.items()}
         yield Scores(queries, model, origin.graph, table, metadata, shapes, holes)
 
 
@@ -182,7 +213,7 @@ def _columns(run: dict) -> list[str]:
 def _some_scores(
     asked: _Asked, origin: Origin, ranked: list[str], folder: str, about: dict
 ) -> tuple[pa.Table, dict]:
-    """Scores of the shards that were ranked, over whole queries alone, and what they are of."""
+    """Scores of what was ranked of some shards, over whole queries alone, and what they are of."""
     paths, run = asked.paths, asked.run
     texts = dict.fromkeys(("query_id", "shape", "stratum"), pa.string())
     counts = dict.fromkeys(("n_easy", "n_hard"), pa.int32())
@@ -203,21 +234,20 @@ def _some_scores(
         run["ties"],
         competitions(run["filters"], run["candidates"]),
         [],
+        may_lack=True,
     )
     table, metadata = read_plain_scores(path)
     return pa.concat_tables([schema.empty_table(), table], promote_options="permissive"), metadata
 
 
-def _missing(asked: _Asked) -> list[Missing]:
+def _missing(asked: _Asked, causes: _Causes) -> list[Missing]:
     """What has no scores, models that lack the same for the same cause together."""
     found: dict[tuple, list[str]] = {}
     for queries in asked.run["query_sets"]:
         for model in asked.run["models"]:
             shapes: dict[Cause, list[str]] = {}
-            for shard in asked.shards(queries):
-                cause = asked.cause(queries, model, shard)
-                if cause is not None:
-                    shapes.setdefault(cause, []).extend(asked.formulas[queries, shard])
+            for shape, cause in causes[queries, model].items():
+                shapes.setdefault(cause, []).append(shape)
             for cause, names in shapes.items():
                 key = queries, ", ".join(sorted(names, key=asked.run["shapes"].index)), cause
                 found.setdefault(key, []).append(model)

@@ -1,10 +1,12 @@
 """Take lists of the best entities for the queries of a shard from files made elsewhere."""
 
-from clqa.cut_lists import refuse_tuples, write_lists
+from clqa.cut_lists import join_lists, refuse_tuples, write_lists
 from clqa.errors import placed
+from clqa.failed_shapes import predict_what_can_be
 from clqa.logs import log_to
-from clqa.outside_lists import read_lists, taken_lists
-from clqa.outside_shards import matched, open_shard, refuse_absent, sidecar_of
+from clqa.outside_lists import Written, checked_lists, read_lists
+from clqa.outside_shards import Files, Shard, matched, open_shard, reader, sidecar_of, with_rows
+from clqa.query_sets import QueryTable
 
 
 def import_lists(
@@ -20,6 +22,7 @@ def import_lists(
     missing,
     path_to_entities=None,
     path_to_relations=None,
+    absent=(),
 ):
     """Write them in the order of the queries; see `import_predictions` for the parameters."""
     with placed(f"model {model}"):
@@ -27,24 +30,36 @@ def import_lists(
             path_to_queries,
             (path_to_graph_entities, path_to_graph_relations),
             (path_to_entities, path_to_relations),
-            paths_to_rows,
         )
         refuse_tuples(paths_to_scores[0], len(shard.variables))
-        lists, rows = read_lists(paths_to_scores, shard)
-        query_ids, found = matched(shard, rows, missing, paths_to_scores[0])
-        sidecar = sidecar_of(shard, query_ids, model, entry)
-        write_lists(path_to_predictions, path_to_sidecar, taken_lists(lists, found), sidecar)
+        is_each = "{shape}" in entry["imported"].get("scores", "")
+        files = Files(paths_to_scores, paths_to_rows, is_each, absent)
+
+        def read(scores, rows) -> tuple[Shard, Written]:
+            named = with_rows(shard, rows)
+            return named, read_lists(scores, named)
+
+        of_shapes = reader(read, files, shard.asked.shapes)
+
+        def take(part: QueryTable, path_to_lists, path_to_their_sidecar) -> None:
+            named, found = of_shapes(part)
+            query_ids, places = matched(named, part, found.rows, missing, found.paths[0])
+            sidecar = sidecar_of(named, query_ids, model, entry)
+            lists = checked_lists(found, named, places)
+            write_lists(path_to_lists, path_to_their_sidecar, lists, sidecar)
+
+        paths = path_to_predictions, path_to_sidecar
+        predict_what_can_be(take, join_lists, shard.asked, *paths)
 
 
 if __name__ == "__main__":
     log_to(snakemake.log[0])
-    refuse_absent(snakemake.params.absent)
     import_lists(
         path_to_queries=snakemake.input.queries,
         path_to_graph_entities=snakemake.input.graph_entities,
         path_to_graph_relations=snakemake.input.graph_relations,
-        paths_to_scores=snakemake.input.scores,
-        paths_to_rows=snakemake.input.get("rows", []),
+        paths_to_scores=snakemake.params.files["scores"],
+        paths_to_rows=snakemake.params.files.get("rows", []),
         path_to_predictions=snakemake.output.predictions,
         path_to_sidecar=snakemake.output.sidecar,
         model=snakemake.params.model,
@@ -52,4 +67,5 @@ if __name__ == "__main__":
         missing=snakemake.params.missing,
         path_to_entities=snakemake.input.get("own_entities"),
         path_to_relations=snakemake.input.get("own_relations"),
+        absent=snakemake.params.absent,
     )

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from tqdm import tqdm
 
 from clqa.errors import damaged
+from clqa.failed_shapes import predict_what_can_be
 from clqa.filters import full_only
 from clqa.formulas import parse
 from clqa.graphs import read_graph
@@ -20,7 +21,7 @@ from clqa.models import (
     visible_parts,
 )
 from clqa.plans import plan, tree_plan
-from clqa.predictions import write_predictions
+from clqa.predictions import join_predictions, write_predictions
 from clqa.query_sets import QueryTable, check_asked_of, read_answers, read_queries
 from clqa.tuples import combined, common_variables
 
@@ -38,7 +39,10 @@ def predict_answers(
     path_to_predictor=None,
     chunk_bytes=64 * 2**20,
 ):
-    """Write the scores of a model; answers are read only for the method that runs on them."""
+    """Write the scores of a model; answers are read only for the method that runs on them.
+
+    A shape on which the method fails is left out (`clqa.failed_shapes`).
+    """
     module = load_method(method, settings)
     basis = inference_graph(module, settings)
     parts = visible_parts(basis, read_graph(path_to_graph, ()), split)
@@ -52,11 +56,7 @@ def predict_answers(
             path_to_predictor, graph, settings["calibration"], settings.get("hybrid", False)
         )
     planned = tree_plan if needs_trees(module) else plan
-    asked = _all_batches(queries, planned, answers, graph.n_entities, chunk_bytes)
-    blocks = (module.scores(graph, batch, **options) for batch in _with_progress(asked, queries))
-    sidecar = {
-        "query_ids": [str(name) for part in queries.shapes.values() for name in part.query_ids],
-        "shapes": {shape: len(part.query_ids) for shape, part in queries.shapes.items()},
+    about = {
         "n_entities": graph.n_entities,
         "vocabulary": graph.vocabulary,
         "graph": graph.hash,
@@ -68,8 +68,19 @@ def predict_answers(
     }
     variables = common_variables(queries.metadata["formulas"])
     if len(variables) > 1:
-        sidecar["variables"] = list(variables)
-    write_predictions(path_to_predictions, path_to_sidecar, blocks, sidecar)
+        about["variables"] = list(variables)
+
+    def predict(part: QueryTable, path_to_dump, path_to_its_sidecar) -> None:
+        asked = _all_batches(part, planned, answers, graph.n_entities, chunk_bytes)
+        blocks = (module.scores(graph, batch, **options) for batch in _with_progress(asked, part))
+        sidecar = {
+            "query_ids": [str(name) for batch in part.shapes.values() for name in batch.query_ids],
+            "shapes": {shape: len(batch.query_ids) for shape, batch in part.shapes.items()},
+            **about,
+        }
+        write_predictions(path_to_dump, path_to_its_sidecar, blocks, sidecar)
+
+    predict_what_can_be(predict, join_predictions, queries, path_to_predictions, path_to_sidecar)
 
 
 def _answers_of(queries: QueryTable, path_to_queries, path_to_answers) -> dict:

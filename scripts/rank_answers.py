@@ -15,6 +15,7 @@ from clqa.bounded_ranks import bounded_ranking
 from clqa.competitions import CANDIDATES, competitions
 from clqa.cut_lists import open_lists
 from clqa.errors import InputError, placed
+from clqa.failed_shapes import without
 from clqa.filters import FILTERS, with_test
 from clqa.formulas import parse
 from clqa.graphs import Graph, read_graph
@@ -55,6 +56,7 @@ def rank_answers(
 ):
     """Write one row per competition and hard answer, and one per query of tops.
 
+    Shapes on which the model has failed have none, and `failed` in the metadata names them.
     With several free variables there is a row per competition, variable and value, no candidates
     are `typed`, and there are no tops.
 
@@ -77,9 +79,11 @@ def rank_answers(
     answers = read_answers(path_to_answers)
     opened = open_lists if bound else open_predictions
     predictions = opened(path_to_predictions, path_to_sidecar, expected=answers, missing=missing)
+    failed = predictions.sidecar.get("failed") or {}
+    answers = without(answers, failed)
     pools, on_test = {}, {}
     if "typed" in candidates or filters:
-        queries, graph = read_queries(path_to_queries), read_graph(path_to_graph)
+        queries, graph = without(read_queries(path_to_queries), failed), read_graph(path_to_graph)
         check_asked_of(graph, answers.metadata["split"], queries, path_to_queries)
         if queries.metadata["queries"] != answers.metadata["queries"]:
             raise InputError(f"{path_to_answers}: answers of other queries; split them again")
@@ -98,6 +102,7 @@ def rank_answers(
         model["model"] += f".{bound}"
         model["settings"] = {**model["settings"], "unlisted": bound}
     about = {**answers.metadata, "model": model, **predictions.missing}
+    about |= {"failed": failed} if failed else {}
     names = [*FILTERS, *filters]
     rules = competitions(names, CANDIDATES[:1]) + competitions(names, ["typed"] * bool(pools))
     if of_tuples:

@@ -30,8 +30,9 @@ command, and what was whole is kept. Three things to know:
   `snakemake --unlock` and the same command go on. Jobs of a killed main process live on and end
   their writes, to the same bytes; before you go on with other settings, let them end, or end them.
 - In one folder one run goes at a time; the second is refused. Others have their own `--directory`.
-- With `--keep-going` a job that fails stops only what depends on it. The exit status is 1, so that
-  it is tried again next time, and `results/runs/{run}/partial/report.html` has what there is.
+- With `--keep-going` a job that fails stops only what depends on it; a shape on which a model fails
+  never stops another. The exit status is 1, so that what failed is tried again next time, and
+  `results/runs/{run}/partial/report.html` has what there is.
 
 """
 STEPS_TEXT = """## Faults at each write

@@ -288,7 +288,7 @@ def dump(folder):
 def rows_of(name):
     def read(folder):
         found, about = outside_queries.read_rows(folder / name)
-        matched(shard(), found, "skip", folder / name)
+        matched(shard(), shard().asked, found, "skip", folder / name)
         outside_queries.check_origin(folder / name, about, TABLE.metadata)
 
     return read
@@ -310,9 +310,11 @@ def matrix(name, array=None):
 
 def best_entities(name, rows=None):
     def read(folder):
-        found, names = outside_lists.read_lists([folder / name], shard(rows))
+        asked = shard(rows)
+        written = outside_lists.read_lists([folder / name], asked)
+        matched(asked, asked.asked, written.rows, "skip", folder / name)
+        found = outside_lists.checked_lists(written, asked, np.arange(len(written.rows)))
         list(outside_lists.filled_blocks(found, -1.0, 6, 1 << 20))
-        matched(shard(rows), names, "skip", folder / name)
 
     return read
 

@@ -100,20 +100,22 @@ def taken(made, folder, paths, rows, bounded=False, missing="error", **own):
     named = {
         f"path_to_{key}": folder / own.pop(key) for key in ("entities", "relations") if key in own
     }
+    absent = [str(folder / path) for path in own.pop("absent", ())]
     settings = {"inference_graph": "train", **own}
     take, suffix = (import_lists, ".parquet") if bounded else (import_predictions, ".npy")
     take(
         made[0] / "queries.parquet",
         made[0] / "entities.tsv",
         made[0] / "relations.tsv",
-        [folder / path for path in paths],
-        [folder / path for path in rows],
+        [str(folder / path) for path in paths],
+        [str(folder / path) for path in rows],
         folder / f"taken{suffix}",
         folder / "taken.json",
         "outside",
         {"method": "imported", "settings": {}, "imported": settings},
         missing,
         **named,
+        absent=absent,
     )
 
 
@@ -363,7 +365,8 @@ def test_a_query_without_a_list_can_be_allowed(made, folder):
     rows, entities = rows[kept], entities[kept]
     path, _ = as_table(folder, ids, rows, entities, scores[rows, entities])
     own = {"bounded": True, "unlisted": "bounds"}
-    assert f"query {ids[0]}: missing; score it" in refused(made, folder, [path], [], **own)
+    (message,) = failed(made, folder, [path], [], **own).values()
+    assert f"query {ids[0]}: missing; score it" in message
     taken(made, folder, [path], [], missing="worst", **own)
     opened = open_lists(folder / "taken.parquet", folder / "taken.json", made[1], "worst")
     assert opened.rows[:2].tolist() == [-1, 0]
@@ -525,10 +528,10 @@ def refused(made, folder, *arguments, **own):
     return str(caught.value)
 
 
-def with_nan(scores):
-    changed = scores.copy()
-    changed[2, 3] = np.nan
-    return changed
+def failed(made, folder, *arguments, **own):
+    """What is said of the shapes that an import leaves out."""
+    taken(made, folder, *arguments, **own)
+    return json.loads((folder / "taken.json").read_text())["failed"]
 
 
 @pytest.mark.parametrize(
@@ -538,7 +541,6 @@ def with_nan(scores):
         (lambda s: s[:-1], "s.npy: scores of shape (115, 7); expected (116, 7), a row for each"),
         (lambda s: s[None], "s.npy: scores of shape (1, 116, 7); expected (116, 7)"),
         (lambda s: s.astype(complex), "s.npy: complex128; expected numbers of float16"),
-        (with_nan, "s.npy: the scores of query"),
     ],
 )
 def test_a_matrix_that_does_not_fit_is_refused(made, folder, change, message):
@@ -563,7 +565,6 @@ def test_a_file_that_is_cut_in_half_is_refused(made, folder, form, torch):  # no
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (lambda ids: ids[:-1], "missing; score it, or let missing of the run be worst or skip"),
         (lambda ids: [*ids[:-1], ids[0]], "twice or more; one row per query"),
         (
             lambda ids: [*ids[:-1], 5],
@@ -683,9 +684,129 @@ def test_counts_that_do_not_fit_a_list_are_refused(made, folder, counts, message
 
 
 def test_labels_that_the_graph_lacks_are_refused(made, folder):
-    (folder / "s.tsv").write_text(f"query_id\tlabel\tscore\n{made[2][0]}\tnobody\t1\n")
+    lines = "".join(f"{name}\tnobody\t1\n" for name in made[2])
+    (folder / "s.tsv").write_text(f"query_id\tlabel\tscore\n{lines}")
     found = refused(made, folder, ["s.tsv"], [], bounded=True, unlisted="bounds")
     assert "s.tsv: the graph has no entity 'nobody'" in found
+
+
+# Faults of one shape
+
+
+def check_others(made, folder, said, shape, bounded=False):
+    """A shape is left out with what is said of it; the others have the ranks of our own scores."""
+    content = json.loads((folder / "taken.json").read_text())
+    assert content["failed"].keys() == {shape}
+    assert said in content["failed"][shape]
+    assert not list(folder.glob(".*"))
+    bound = "best" if bounded else None
+    about = ranks(made, folder, "taken", bound, folder)[1]
+    assert about["failed"] == content["failed"]
+    table = read_table(folder / "ranks.parquet")[0].to_pylist()
+    ranks(made, folder)
+    own = read_table(folder / "ranks.parquet")[0].to_pylist()
+    keys = ("query_id", "answer", "filter", *DECIDED)
+    assert [tuple(row[key] for key in keys) for row in table] == [
+        tuple(row[key] for key in keys) for row in own if row["shape"] != shape
+    ]
+
+
+def rows_of(made, shape):
+    """Places of the queries of a shape."""
+    names = set(made[1].shapes[shape].query_ids)
+    return [place for place, name in enumerate(made[2]) if name in names]
+
+
+@pytest.mark.parametrize("shape", ["2i", "1p"])
+def test_a_nan_in_a_matrix_costs_its_shape(made, folder, shape):
+    _, _, ids, scores = made
+    changed = scores.copy()
+    changed[rows_of(made, shape)[1], 3] = np.nan
+    np.save(folder / "s.npy", changed)
+    write_ids(folder, ids)
+    taken(made, folder, ["s.npy"], ["rows.json"])
+    said = f"s.npy: the scores of query {ids[rows_of(made, shape)[1]]} hold a NaN"
+    check_others(made, folder, said, shape)
+
+
+@pytest.mark.parametrize(
+    ("column", "value", "said"),
+    [
+        ("score", np.nan, "hold a NaN"),
+        ("entity", 70, "the id 70 of an entity; expected 0 to 6"),
+        ("entity", 0, "lists an entity twice"),
+    ],
+)
+@pytest.mark.parametrize("bounded", [True, False])
+def test_a_fault_in_a_list_costs_its_shape(made, folder, bounded, column, value, said):
+    _, _, ids, scores = made
+    rows, entities = pairs(scores)
+    table = {"row": rows, "entity": entities, "score": scores[rows, entities]}
+    table[column][rows == rows_of(made, "pni")[2]] = value
+    pq.write_table(pa.table(table), folder / "s.parquet")
+    write_ids(folder, ids)
+    own = {"bounded": bounded, "unlisted": "bounds" if bounded else 0}
+    taken(made, folder, ["s.parquet"], ["rows.json"], **own)
+    check_others(made, folder, said, "pni", bounded)
+
+
+def test_missing_queries_cost_their_shape(made, folder):
+    _, _, ids, scores = made
+    np.save(folder / "s.npy", scores[:-1])
+    write_ids(folder, ids[:-1])
+    taken(made, folder, ["s.npy"], ["rows.json"])
+    check_others(made, folder, f"query {ids[-1]}: missing; score it", "up")
+
+
+@pytest.mark.parametrize("bounded", [True, False])
+def test_a_shape_may_be_missing_where_another_fails(made, folder, bounded):
+    _, _, ids, scores = made
+    kept = [place for place in range(len(ids)) if place not in rows_of(made, "1p")]
+    rows, entities = pairs(scores[kept])
+    score = scores[kept][rows, entities]
+    score[rows == rows_of(made, "2i")[0]] = np.nan
+    pq.write_table(
+        pa.table({"row": rows, "entity": entities, "score": score}), folder / "s.parquet"
+    )
+    write_ids(folder, [ids[place] for place in kept])
+    own = {"bounded": bounded, "unlisted": "bounds" if bounded else 0, "missing": "worst"}
+    assert failed(made, folder, ["s.parquet"], ["rows.json"], **own).keys() == {"2i"}
+
+
+@pytest.mark.parametrize("fault", ["cut", "absent", "other rows"])
+@pytest.mark.parametrize("bounded", [True, False])
+def test_a_file_of_a_shape_costs_no_other(made, folder, bounded, fault):
+    _, asked, ids, scores = made
+    for shape in asked.shapes:
+        places = rows_of(made, shape)
+        write_ids(folder, [ids[place] for place in places], f"{shape}.json")
+        rows, entities = pairs(scores[places])
+        table = {"row": rows, "entity": entities, "score": scores[places][rows, entities]}
+        pq.write_table(pa.table(table), folder / f"{shape}.parquet")
+    file = folder / "pni.parquet"
+    if fault == "cut":
+        file.write_bytes(file.read_bytes()[:99])
+    elif fault == "absent":
+        file.unlink()
+    else:
+        write_ids(folder, [f"other {n}" for n in range(len(rows_of(made, "pni")))], "pni.json")
+    own = {"bounded": bounded, "unlisted": "bounds" if bounded else 0, "scores": "{shape}.parquet"}
+    paths = [[f"{shape}.{end}" for shape in asked.shapes] for end in ("parquet", "json")]
+    taken(made, folder, *paths, absent=["pni.parquet"] * (fault == "absent"), **own)
+    said = {
+        "cut": "not a readable",
+        "absent": "no such file; put it there",
+        "other rows": "missing",
+    }
+    check_others(made, folder, said[fault], "pni", bounded)
+
+
+def test_files_of_all_shapes_that_are_absent_stop_all(made, folder):
+    found = refused(made, folder, ["s.npy"], ["rows.json"], absent=["s.npy", "rows.json"])
+    assert found.endswith("s.npy and 1 more: no such file; put it there, or leave the model out")
+    each = ["2i.npy", "pni.npy", "1p.npy", "up.npy"]
+    own = {"scores": "{shape}.npy", "absent": ["entities.txt"]}
+    assert "entities.txt: no such file" in refused(made, folder, each, [], **own)
 
 
 def test_lists_that_were_changed_are_not_ranked(made, folder):

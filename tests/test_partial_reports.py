@@ -1,14 +1,17 @@
 """What is told of a run of which a part has failed: no number is lost, and none is made up."""
 
 import csv
+import functools
 from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 
+import models.popularity
 from assemble_partial import COLUMNS, Paths, assemble_partial
 from clqa.competitions import competitions
 from clqa.configs import read_yaml, validated
+from clqa.formulas import parse
 from clqa.unfinished_jobs import Cause, last_line, unfinished
 from made_runs import MODELS, make_graph
 from predict_answers import predict_answers
@@ -76,11 +79,12 @@ def made(tmp_path_factory) -> Paths:
     return Paths(**files, **{kind: {"toy": graph / name} for kind, name in of_graphs.items()})
 
 
-def report(made: Paths, folder: Path, lacking: dict, **changes) -> tuple[list, dict]:
+def report(made: Paths, folder: Path, lacking: dict, failed=(), **changes) -> tuple[list, dict]:
     """What is said to be missing, and the rows by what they are about."""
     missing = assemble_partial(
         made,
         {str(path): cause for path, cause in lacking.items()},
+        {str(path): causes for path, causes in dict(failed).items()},
         {("q", shard): shapes for shard, shapes in SHARDS.items()},
         MODELS,
         RUN | changes,
@@ -193,6 +197,55 @@ def test_what_is_to_be_made_anew_is_not_read(made, whole, tmp_path):
     for path, content in stale.items():
         path.write_bytes(content)
     assert {key[0] for key, row in rows.items() if not row["value"]} == {"chance"}
+
+
+@pytest.fixture
+def lacking(made, tmp_path, monkeypatch) -> Paths:
+    """The run, with ranks of a model that has failed on 2in."""
+    undisturbed = models.popularity.scores
+
+    @functools.wraps(undisturbed)
+    def scores(graph, queries, **settings):
+        if queries.formula == parse(SHARDS["two"]["2in"]):
+            raise ZeroDivisionError
+        return undisturbed(graph, queries, **settings)
+
+    monkeypatch.setattr(models.popularity, "scores", scores)
+    dump, sidecar, ranks = (tmp_path / f"two.{end}" for end in ("npy", "json", "parquet"))
+    asked = made.graphs["toy"], made.queries["q", "two"], dump, sidecar
+    predict_answers(*asked, "popular", *MODELS["popular"].values(), "test")
+    rank_answers(dump, sidecar, made.answers["q", "two"], ranks, tmp_path / "tops", depth=5)
+    return made._replace(ranks={**made.ranks, ("q", "popular", "two"): ranks})
+
+
+@pytest.mark.parametrize("has_failed", [True, False])
+def test_a_shape_that_fails_leaves_those_of_its_shard(lacking, whole, tmp_path, has_failed):
+    refusal = Cause("score_answers", "results/scores", "popular failed on 2in", "", has_failed)
+    of_ranks = {lacking.ranks["q", "popular", "two"]: {"2in": FAILED}}
+    scores = {lacking.scores["q", "popular"]: refusal}
+    missing, rows = report(lacking, tmp_path, scores, of_ranks)
+    check(rows, whole, {"popular"}, {"2in"})
+    assert missing == [("q", "popular", "2in", FAILED)]
+    text = (tmp_path / "partial/report.html").read_text()
+    assert text.count("logs/rank.log") == 2
+    # Of a shard that is to be ranked anew, what lies there is not read.
+    anew = FAILED._replace(message="killed")
+    ranks = {lacking.ranks["q", "popular", "two"]: anew}
+    missing, _ = report(lacking, tmp_path, scores | ranks, of_ranks)
+    assert missing == [("q", "popular", "2i, 2in", anew)]
+
+
+def test_ranks_that_cannot_be_scored_leave_the_other_models(lacking, whole, tmp_path):
+    refusal = Cause("score_answers", "results/scores", "popular failed on 2in", "", True)
+    scores = {lacking.scores["q", "popular"]: refusal}
+    path = Path(lacking.ranks["q", "popular", "two"])
+    path.write_bytes(path.read_bytes()[:-9])
+    missing, rows = report(lacking, tmp_path, scores, {path: {"2in": FAILED}})
+    assert {key[0] for key, row in rows.items() if not row["value"]} == {"popular"}
+    ((_, model, shapes, cause),) = missing
+    assert (model, shapes) == ("popular", "1p, 2p, 2i, 2in")
+    assert (cause.rule, cause.has_failed) == ("score_answers", True)
+    assert "two.parquet: not a readable table" in cause.message
 
 
 def test_without_a_single_number_nothing_is_written(made, tmp_path):

@@ -129,9 +129,9 @@ def test_results_have_the_bytes_of_a_local_run(runs):
 
 
 def test_few_jobs_are_submitted(runs):
-    """Two of shards, three of models, one of the graph and one of the report; two anew."""
+    """Two of shards, nine of models, one of the graph and one of the report; two anew."""
     _, jobs, _ = runs
-    assert len(jobs) == 7 + 2
+    assert len(jobs) == 13 + 2
 
 
 def test_a_cancelled_job_is_submitted_again(runs):
@@ -144,9 +144,9 @@ def test_a_cancelled_job_is_submitted_again(runs):
 def test_a_job_that_is_killed_asks_for_more_memory(runs):
     folder, jobs, _ = runs
     assert (folder / "died").exists()
-    models = [job for job in jobs if "model" in job["Comment"]]
-    (failed,) = [job for job in models if job["JobState"] == "FAILED"]
-    others = {memory(job) for job in models if job["JobId"] != failed["JobId"]}
+    ranking = [job for job in jobs if "ranking" in job["Comment"]]
+    (failed,) = [job for job in ranking if job["JobState"] == "FAILED"]
+    others = {memory(job) for job in ranking if job["JobId"] != failed["JobId"]}
     assert memory(failed) == min(others)
     assert max(others) == 2 * memory(failed)
     assert re.search(r"-9\b|137|SIGKILL", output(folder / "remote"))

@@ -404,51 +404,74 @@ def test_scores_from_files_are_ranked_and_what_does_not_fit_is_told_in_the_log(f
     assert set(best) <= {0, 1}
 
 
+def ids_of(results: Path) -> dict[str, list[str]]:
+    """The queries of each shape of the toy run."""
+    found: dict[str, list[str]] = {}
+    for n in (1, 2):
+        table = pq.read_table(results / f"queries/toy-test/part-{n}.parquet").to_pydict()
+        for shape, name in zip(table["shape"], table["query_id"], strict=True):
+            found.setdefault(shape, []).append(name)
+    return found
+
+
 def test_models_that_fail_do_not_take_the_table_down_and_are_tried_again(folder):
     toy, results = folder / "tests/toy", folder / "results"
     (toy / "models.yaml").write_text(
         "mine: { imported: { scores: '{queries}.npz', array: scores, queries: '{queries}.txt' } }\n"
+        "partly: { imported: { scores: '{shape}.npy', queries: '{shape}.txt' } }\n"
     )
+    for shape, ids in ids_of(results).items():
+        np.save(toy / f"{shape}.npy", np.tile(np.arange(36.0), (len(ids), 1)))
+        (toy / f"{shape}.txt").write_text("\n".join(ids))
+    holed = np.load(toy / "2p.npy")
+    holed[3, 4] = np.nan
+    np.save(toy / "2p.npy", holed)
     dump = results / "predictions/toy-test/popularity/part-2.npy"
     content = dump.read_bytes()
     dump.write_bytes(content[:-1] + bytes([content[-1] ^ 1]))
     for path in ("ranks/toy-test/popularity/part-2", "scores/toy-test/popularity"):
         (results / f"{path}.parquet").unlink()
     shutil.copy(results / "runs/toy/metrics.tsv", folder / "metrics.tsv")
-    command = "--keep-going", "--config", "models=[popularity, random, mine]"
+    command = "--keep-going", "--config", "models=[popularity, random, mine, partly]"
     finished = snakemake(folder, *command)
     assert finished.returncode == 1
     told = finished.stdout + finished.stderr
-    assert "missing: mine on toy-test (1p, 2p): import_predictions: tests/toy/toy-test.npz" in told
+    assert "missing: mine on toy-test (1p, 2p): import_predictions: model mine: tests/toy" in told
     assert "missing: popularity on toy-test (2i, 2in): rank_answers: " in told
+    holes = [line for line in told.splitlines() if line.startswith("missing: partly on ")]
+    assert len(holes) == 1
+    assert re.search(r"\(2p\): import_predictions: .*2p\.npy: .* hold a NaN$", holes[0])
+    assert "error: partly failed on one shape: 2p: " in told
+    ranks = "results/ranks/toy-test/partly/part-{}.parquet"
+    sidecar = "results/predictions/toy-test/partly/part-1.json"
+    assert f"shapes that failed: {ranks.format(1)}, {sidecar}\n" in told
+    assert not (folder / ranks.format(1)).exists()
+    assert not (folder / sidecar).exists()
+    assert (folder / ranks.format(2)).exists()
     assert "partial report: results/runs/toy/partial/report.html" in told
     lines = (results / "runs/toy/partial/metrics.tsv").read_text().splitlines()
     rows = [dict(zip(lines[0].split("\t"), line.split("\t"), strict=True)) for line in lines[1:]]
     kept = {"random": {row["shape"] or row["group"] for row in rows}}
     kept["popularity"] = {"1p", "2p", "chain"}
+    kept["partly"] = {"1p", "2i", "2in", "intersection", "negation"}
     for about in (row for row in rows if not row["stratum"]):
         subject = about["shape"] or about["group"]
         assert bool(about["value"]) == (subject in kept.get(about["model"], ())), about
     # Those that there are have the numbers that they have in the whole table.
     values = {line.split("\t")[16] for line in (folder / "metrics.tsv").read_text().splitlines()}
-    assert {about["value"] for about in rows} - {""} <= values
+    assert {one["value"] for one in rows if one["model"] != "partly"} - {""} <= values
     page = (results / "runs/toy/partial/report.html").read_text()
     assert "part-2.npy: changed since it was written" in page
     assert "no such file; put it there, or leave the model out" in page
     dump.unlink()
-    ids = [
-        name
-        for n in (1, 2)
-        for name in pq.read_table(results / f"queries/toy-test/part-{n}.parquet")[
-            "query_id"
-        ].to_pylist()
-    ]
+    np.save(toy / "2p.npy", np.nan_to_num(holed, nan=4.0))
+    ids = [name for part in ids_of(results).values() for name in part]
     (toy / "toy-test.txt").write_text("\n".join(ids))
     np.savez(toy / "toy-test.npz", scores=np.tile(np.arange(36.0), (len(ids), 1)))
     jobs = done(folder, *command)
     assert jobs == {
-        **{"import_predictions": 2, "predict_answers": 1, "rank_answers": 3, "score_answers": 2},
-        **{"evaluate_sets": 2, "estimate_intervals": 2, **OF_RUN},
+        **{"import_predictions": 3, "predict_answers": 1, "rank_answers": 4, "score_answers": 3},
+        **{"evaluate_sets": 3, "estimate_intervals": 3, **OF_RUN},
     }
     assert dump.read_bytes() == content
     assert (results / "runs/toy/report.html").exists()
@@ -685,6 +708,17 @@ def test_planning_840_leaves_is_fast(tmp_path):
     jobs, seconds = plan_many(clone(tmp_path / "clone"), 20, shards="per-shape")
     assert jobs["predict_answers"] == 840
     assert seconds < 20
+
+
+def test_840_leaves_in_batches_of_20_are_42_jobs_of_one_thread(tmp_path):
+    """21 models on 40 shapes, in two shards."""
+    folder = clone(tmp_path / "clone")
+    shapes = [f"efok{n:04}" for n in range(1, 41)]
+    asked = {"shapes": shapes, "query_sets": ["efok-fb15k-237-test"], "shards": 2}
+    jobs, _ = plan_many(folder, 21, **asked, catalogues=["config/efok", "many"])
+    assert jobs["predict_answers"] == jobs["rank_answers"] == 42
+    told = snakemake(folder, "-n", "--configfile", "many/run.yaml", "--cores", "8").stdout
+    assert "threads:" not in told
 
 
 def test_planning_741_shapes_and_ten_models_is_fast(tmp_path):

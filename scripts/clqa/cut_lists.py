@@ -6,6 +6,7 @@ The sidecar is that of a matrix (`clqa.predictions`).
 """
 
 import os
+from collections.abc import Sequence
 
 import numpy as np
 import pyarrow as pa
@@ -42,6 +43,21 @@ def write_lists(
             "tied_at_cut": lists.tied,
         }
     )
+    _write(path, path_to_sidecar, table, sidecar)
+
+
+def join_lists(
+    paths: Sequence[str | os.PathLike],
+    path: str | os.PathLike,
+    path_to_sidecar: str | os.PathLike,
+    sidecar: dict,
+) -> None:
+    """Write the lists of several files, one after another, as one; see `write_lists`."""
+    table = pa.concat_tables([read_table(part, LISTS)[0] for part in paths]).combine_chunks()
+    _write(path, path_to_sidecar, table, sidecar)
+
+
+def _write(path, path_to_sidecar, table: pa.Table, sidecar: dict) -> None:
     write_table(path, table, {})
     write_sealed(path_to_sidecar, {**sidecar, "sha256": sha256_of(path)})
 

@@ -9,7 +9,8 @@ import pyarrow.compute as pc
 
 from clqa.adjacencies import split_view
 from clqa.answers import split_answers
-from clqa.errors import InputError, abridged
+from clqa.errors import InputError, abridged, placed
+from clqa.failed_shapes import refuse_failed
 from clqa.files import read_json
 from clqa.formulas import Formula, parse
 from clqa.graphs import Graph, read_graph
@@ -172,7 +173,8 @@ def standings(
     Raises
     ------
     InputError
-        If there are no ranks of the model, or they are of queries that were drawn before.
+        If there are no ranks of the model, if they lack shapes, or are of queries that were drawn
+        before.
     """
     path = results / "ranks" / queries / model / f"{subject.shard}.parquet"
     if not path.is_file():
@@ -184,6 +186,8 @@ def standings(
     if about["queries"] != subject.query_set:
         what = f"not the ranks of the queries that {queries} has now"
         raise InputError(f"{path}: {what}; run the workflow again, which makes them anew")
+    with placed(path):
+        refuse_failed(model, about.get("failed", {}))
     bound = about["model"]["settings"].get("unlisted", "")
     bound = bound if model.endswith(f".{bound}") else ""
     table = table.filter(pc.equal(table["query_id"].cast("string"), subject.query_id))

@@ -94,6 +94,23 @@ def replacing_folder(path: str | os.PathLike) -> Iterator[Path]:
 
 
 @contextlib.contextmanager
+def scratch_beside(path: str | os.PathLike) -> Iterator[Path]:
+    """Give an empty folder beside `path` that is removed at the end, as leftovers of it are."""
+    path = Path(path)
+    with _one_line(path), _temporary(path, folder=True) as temporary:
+        yield temporary
+
+
+def is_of_disk(error: BaseException | None) -> bool:
+    """Whether an error, or what it was raised from, is that a disk is full or not written to."""
+    while error is not None:
+        if isinstance(error, OSError) and error.errno in _ADVICE:
+            return True
+        error = error.__cause__
+    return False
+
+
+@contextlib.contextmanager
 def _one_line(path: Path) -> Iterator[None]:
     """Raise `InputError` where a disk is full or is not to be written to."""
     try:

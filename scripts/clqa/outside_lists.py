@@ -45,16 +45,35 @@ class _Pairs(NamedTuple):
     scores: np.ndarray
 
 
-def read_lists(paths: Sequence[str | os.PathLike], shard: Shard) -> tuple[Lists, list[Key]]:
-    """The lists of all files, and the queries that they are of.
+class Written(NamedTuple):
+    """Lists of several files as they stand there.
+
+    Attributes
+    ----------
+    paths : of the files
+    rows : list of str or tuple
+        The queries of the rows of all files.
+    pairs : list of _Pairs
+        Of each file; their rows are counted over all files.
+    counts : dict
+        For each row what is said of its list.
+    """
+
+    paths: Sequence[str | os.PathLike]
+    rows: list[Key]
+    pairs: list[_Pairs]
+    counts: dict[str, list]
+
+
+def read_lists(paths: Sequence[str | os.PathLike], shard: Shard) -> Written:
+    """The lists of all files, whose content `checked_lists` looks at.
 
     Raises
     ------
     InputError
-        If a file is not readable, names an entity that there is not or one twice, has a NaN, or
-        does not fit what is said of it.
+        If a file is not readable, or names a query that another has, too.
     """
-    rows, counts, labels = shard.rows, shard.counts, shard.labels
+    rows, counts = shard.rows, shard.counts
     if rows is not None and len(paths) != len(rows):
         raise InputError(f"{paths[0]}: {len(paths)} files of scores for {len(rows)} of queries")
     names, found, said = [], [], []
@@ -64,21 +83,42 @@ def read_lists(paths: Sequence[str | os.PathLike], shard: Shard) -> tuple[Lists,
             pairs, own, more = _from_arrays(path, own)
         else:
             pairs, own = _from_table(path, own)
-        ids = _own_ids(pairs.entities, shard.numbering, labels, path)
-        found.append((pairs.rows + len(names), ids, pairs.scores))
+        found.append(pairs._replace(rows=pairs.rows + len(names)))
         said.append(more)
         names += own
     for name in COUNTS:
         if name not in counts and all(name in more for more in said):
             counts = {**counts, name: [value for more in said for value in more[name]]}
     refuse_repeated(paths[0], names)
+    return Written(paths, names, found, counts)
+
+
+def checked_lists(written: Written, shard: Shard, places: np.ndarray) -> Lists:
+    """The lists at some places; what is wrong with others does not matter.
+
+    Raises
+    ------
+    InputError
+        If one names an entity that there is not or one twice, has a NaN, or does not fit what is
+        said of it.
+    """
+    path, names, found = written.paths[0], written.rows, []
+    is_taken = np.zeros(len(names), bool)
+    is_taken[places] = True
+    for one, pairs in zip(written.paths, written.pairs, strict=True):
+        kept = is_taken[pairs.rows]
+        is_ids = isinstance(pairs.entities, np.ndarray)
+        entities = pairs.entities[kept] if is_ids else pairs.entities.filter(pa.array(kept))
+        ids = _own_ids(entities, shard.numbering, shard.labels, one)
+        found.append((pairs.rows[kept], ids, pairs.scores[kept]))
     numbers, ids, scores = (np.concatenate(part) for part in zip(*found, strict=True))
     order = np.lexsort((ids, numbers))
     numbers, ids, scores = numbers[order], ids[order], scores[order]
-    _check_pairs(paths[0], names, numbers, ids, scores)
+    _check_pairs(path, names, numbers, ids, scores)
     offsets = np.searchsorted(numbers, np.arange(len(names) + 1)).astype(np.int64)
     listed = Ragged(offsets, ids.astype(np.int32))
-    return Lists(listed, scores, _tied(paths[0], names, listed, scores, counts, labels)), names
+    tied = _tied(path, names, listed, scores, written.counts, shard.labels)
+    return taken_lists(Lists(listed, scores, tied), places)
 
 
 def taken_lists(lists: Lists, places: np.ndarray) -> Lists:

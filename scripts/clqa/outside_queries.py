@@ -156,28 +156,35 @@ def matched_rows(
     Raises
     ------
     InputError
-        If none is there, or the rows have tuples and a shape cannot be written as such.
+        If the rows have tuples and a shape cannot be written as such.
     """
-    names = [str(name) for part in asked.shapes.values() for name in part.query_ids]
     places = {row: place for place, row in enumerate(rows)}
     if rows and not isinstance(rows[0], str):
         settled = {_settled(row): place for place, row in enumerate(rows)}
         written = [query for shape in asked.shapes for query in _written(asked, shape, numbering)]
         found = [places.get(query, settled.get(_settled(query), -1)) for query in written]
     else:
-        found = [places.get(name, -1) for name in names]
+        found = [places.get(name, -1) for name in _names(asked)]
+    return np.array(found, np.int64)
+
+
+def _names(asked: QueryTable) -> list[str]:
+    return [str(name) for part in asked.shapes.values() for name in part.query_ids]
+
+
+def refuse_strangers(asked: QueryTable, found: np.ndarray, path: str | os.PathLike) -> None:
+    """Raise `InputError` if no query has a row."""
+    names = _names(asked)
     if names and max(found) < 0:
         raise InputError(
             f"{path}: has none of the {len(names)} queries that are asked for, such as {names[0]};"
             " were they asked of another graph or query set?"
         )
-    return np.array(found, np.int64)
 
 
 def refuse_missing(asked: QueryTable, found: np.ndarray, path: str | os.PathLike) -> None:
     """Raise `InputError` if a query has no row."""
-    names = [str(name) for part in asked.shapes.values() for name in part.query_ids]
-    missing = [name for name, place in zip(names, found.tolist(), strict=True) if place < 0]
+    missing = [name for name, place in zip(_names(asked), found.tolist(), strict=True) if place < 0]
     if missing:
         raise InputError(
             f"{path}: query {_some(missing)}: missing; score it, or let missing of the run be worst"

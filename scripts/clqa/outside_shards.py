@@ -1,8 +1,9 @@
 """What is asked of scores from elsewhere for a shard, and what their files of queries say."""
 
+import itertools
 import os
-from collections.abc import Sequence
-from typing import NamedTuple
+from collections.abc import Callable, Iterable, Sequence
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -16,12 +17,14 @@ from clqa.outside_queries import (
     read_numbering,
     read_rows,
     refuse_missing,
+    refuse_strangers,
 )
 from clqa.predictions import MISSING
 from clqa.query_sets import QueryTable, read_queries
 from clqa.tuples import common_variables
 from clqa.vocabularies import graph_labels
 
+Read = TypeVar("Read")
 # What a file of queries may say of each list; only the last of it does not follow from the list.
 COUNTS = ("k", "cut_score", "n_above", "n_tied_at_cut")
 
@@ -59,13 +62,62 @@ def refuse_absent(paths: Sequence[str | os.PathLike]) -> None:
         raise InputError(f"{paths[0]}{more}: no such file; put it there, or leave the model out")
 
 
+class Files(NamedTuple):
+    """The files that scores for a shard come in.
+
+    Attributes
+    ----------
+    scores, rows : list of paths
+        Those of `rows` name the queries of the rows.
+    is_each : bool
+        Whether there is one for each shape of the shard, in their order.
+    absent : list of paths
+        Those of all these, or others that are needed, that are not there.
+    """
+
+    scores: Sequence[str | os.PathLike]
+    rows: Sequence[str | os.PathLike]
+    is_each: bool = False
+    absent: Sequence[str | os.PathLike] = ()
+
+
+def reader(
+    read: Callable[[Sequence, Sequence], Read], files: Files, shapes: Iterable[str]
+) -> Callable[[QueryTable], Read]:
+    """A function that gives what is read for some of the shapes of a shard.
+
+    Files that are of all shapes are read once and at once, others when they are asked for.
+
+    Raises
+    ------
+    InputError
+        If files are absent; the function does so for those that are of a shape.
+    """
+    if not files.is_each:
+        refuse_absent(files.absent)
+        whole = read(files.scores, files.rows)
+        return lambda asked: whole
+    own = {*files.scores, *files.rows}
+    refuse_absent([path for path in files.absent if path not in own])
+
+    def of_shapes(asked: QueryTable) -> Read:
+        chosen = [shape in asked.shapes for shape in shapes]
+        paths = [
+            [*itertools.compress(one, chosen)] if len(one) == len(chosen) else one
+            for one in (files.scores, files.rows)
+        ]
+        refuse_absent([path for one in paths for path in one if path in files.absent])
+        return read(*paths)
+
+    return of_shapes
+
+
 def open_shard(
     path_to_queries: str | os.PathLike,
     paths_to_graph_labels: tuple[str | os.PathLike, str | os.PathLike],
     paths_to_own_labels: tuple[str | os.PathLike | None, str | os.PathLike | None],
-    paths_to_rows: Sequence[str | os.PathLike],
 ) -> Shard:
-    """Read all files but those of scores.
+    """Read all files but those of scores and of the queries of their rows.
 
     Raises
     ------
@@ -76,10 +128,21 @@ def open_shard(
     labels = graph_labels(*paths_to_graph_labels, asked.metadata["vocabulary"])
     numbering = Numbering(*map(read_numbering, paths_to_own_labels, labels))
     variables = common_variables(asked.metadata["formulas"])
-    rows, abouts = [], []
+    return Shard(asked, labels[0], numbering, None, variables, {})
+
+
+def with_rows(shard: Shard, paths_to_rows: Sequence[str | os.PathLike]) -> Shard:
+    """The shard with what files of queries say of the rows.
+
+    Raises
+    ------
+    InputError
+        If one of them is not readable, or was made for another graph.
+    """
+    rows, abouts, variables = [], [], shard.variables
     for path in paths_to_rows:
         found, about = read_rows(path)
-        check_origin(path, about, asked.metadata)
+        check_origin(path, about, shard.asked.metadata)
         if len(variables) > 1:
             variables = _variables(path, about.get("variables"), variables)
         rows.append(found)
@@ -89,7 +152,7 @@ def open_shard(
         for name in COUNTS
         if any(name in about for about in abouts)
     }
-    return Shard(asked, labels[0], numbering, rows or None, variables, counts)
+    return shard._replace(rows=rows or None, variables=variables, counts=counts)
 
 
 def _listed(about: dict, name: str) -> list:
@@ -106,19 +169,26 @@ def _variables(path, given: object, expected: tuple[str, ...]) -> tuple[str, ...
 
 
 def matched(
-    shard: Shard, rows: Sequence[Key], missing: str, path: str | os.PathLike
+    shard: Shard,
+    asked: QueryTable,
+    rows: Sequence[Key],
+    missing: str,
+    path: str | os.PathLike,
 ) -> tuple[list[str], np.ndarray]:
-    """Ids of the queries that there are scores of, and the rows of these.
+    """Ids of those of the queries `asked` that there are scores of, and the rows of these.
 
     Raises
     ------
     InputError
-        If one is missing, unless `missing` (`clqa.predictions.MISSING`) allows for it.
+        If one is missing, unless `missing` (`clqa.predictions.MISSING`) allows for it, or if a
+        whole shard is.
     """
-    found = matched_rows(rows, shard.asked, shard.numbering, path)
+    found = matched_rows(rows, asked, shard.numbering, path)
+    names = [str(name) for part in asked.shapes.values() for name in part.query_ids]
+    if asked.shapes.keys() == shard.asked.shapes.keys():
+        refuse_strangers(asked, found, path)
     if missing == MISSING[0]:
-        refuse_missing(shard.asked, found, path)
-    names = [str(name) for part in shard.asked.shapes.values() for name in part.query_ids]
+        refuse_missing(asked, found, path)
     kept = [name for name, place in zip(names, found.tolist(), strict=True) if place >= 0]
     return kept, found[found >= 0]
 

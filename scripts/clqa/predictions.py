@@ -23,7 +23,7 @@ from typing import NamedTuple
 import numpy as np
 
 from clqa.array_files import open_array
-from clqa.errors import InputError
+from clqa.errors import InputError, abridged
 from clqa.files import SEAL, read_json, replacing, unsealed, write_sealed
 from clqa.tuples import common_variables
 
@@ -44,6 +44,7 @@ _OPTIONAL = {
     "settings": ("a mapping", dict),
     "inference_graph": ("text or a list of texts", (str, list)),
     "variables": ("a list of texts, the names of free variables", list),
+    "failed": ("a mapping from shapes to texts, why each of them failed", dict),
 }
 # What a sidecar may say about where its queries come from; it must not differ from the expected.
 _ORIGIN = {"graph": "the graph", "queries": "the query set"}
@@ -57,7 +58,8 @@ class Predictions(NamedTuple):
     ----------
     scores : memory-mapped (n_queries, n_entities), or (n_queries, k, n_entities)
     rows : (n_queries,) int64
-        Row of `scores` of each expected query; -1 for one that is missing.
+        Row of `scores` of each expected query, but for those of shapes that the sidecar says to
+        have `failed`; -1 for one that is missing.
     sidecar : dict
     missing : dict
         Nothing, or the policy as `missing` and the ids of the missing queries as `lacking`.
@@ -112,6 +114,23 @@ def write_predictions(
         size = stream.tell()
     made = {"dtype": dtype.name, "bytes": size, "sha256": digest.hexdigest()}
     write_sealed(path_to_sidecar, {**sidecar, **made})
+
+
+def join_predictions(
+    paths: Sequence[str | os.PathLike],
+    path_to_predictions: str | os.PathLike,
+    path_to_sidecar: str | os.PathLike,
+    sidecar: dict,
+) -> None:
+    """Write the rows of several dumps, one after another, as one; see `write_predictions`."""
+    parts = [part for part in map(open_array, paths) if len(part)]
+    blocks = (
+        np.asarray(part[first : first + step])
+        for part in parts
+        for step in [max(1, CHUNK_BYTES // part[:1].nbytes)]
+        for first in range(0, len(part), step)
+    )
+    write_predictions(path_to_predictions, path_to_sidecar, blocks, sidecar)
 
 
 def _row_shape(variables: Sequence[str] | None, n_entities: int) -> tuple[int, ...]:
@@ -192,13 +211,27 @@ def read_sidecar(
     """
     sidecar = _sidecar(path)
     _check_origin(path, sidecar, expected.metadata)
-    wanted = [str(name) for shape in expected.shapes.values() for name in shape.query_ids]
+    failed = _failed(path, sidecar, expected)
+    shapes = [part for shape, part in expected.shapes.items() if shape not in failed]
+    wanted = [str(name) for part in shapes for name in part.query_ids]
     if missing not in MISSING:
         raise InputError(f"missing: no policy {missing!r}; known are {', '.join(MISSING)}")
     rows = _rows_of(path, sidecar["query_ids"], wanted, missing != MISSING[0])
     lacking = [name for name, row in zip(wanted, rows.tolist(), strict=True) if row < 0]
     about = {} if missing == MISSING[0] else {"missing": missing, "lacking": lacking}
     return sidecar, rows, about
+
+
+def _failed(path, sidecar: dict, expected) -> dict[str, str]:
+    """Why the dump has no rows of some shapes, which are then not expected of it."""
+    failed = sidecar.get("failed") or {}
+    strangers = [shape for shape in failed if shape not in expected.shapes]
+    if strangers:
+        known = ", ".join(expected.shapes)
+        raise InputError(f"{path}: failed: no shape {abridged(strangers[0])}; there are {known}")
+    if failed and failed.keys() == expected.shapes.keys():
+        raise InputError(f"{path}: every shape has failed; delete it and predict again")
+    return failed
 
 
 def _axes(path, given: list[str] | None, variables: tuple[str, ...]) -> np.ndarray:
@@ -226,7 +259,9 @@ def _sidecar(path) -> dict:
         raise InputError(f"{path}: no {', '.join(missing)}; a sidecar has {', '.join(_REQUIRED)}")
     for key, (words, kind) in (_REQUIRED | _OPTIONAL).items():
         value = sidecar.get(key)
-        is_texts = not isinstance(value, list) or all(isinstance(one, str) for one in value)
+        texts = value if isinstance(value, list) else []
+        texts = [*value.values()] if key == "failed" and isinstance(value, dict) else texts
+        is_texts = all(isinstance(one, str) for one in texts)
         if (value is not None or key in _REQUIRED) and not (isinstance(value, kind) and is_texts):
             raise InputError(f"{path}: {key} must be {words}; delete it and predict again")
     return sidecar

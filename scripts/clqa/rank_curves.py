@@ -9,7 +9,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from clqa.competitions import competitions
-from clqa.errors import damaged
+from clqa.errors import damaged, placed
+from clqa.failed_shapes import refuse_failed
 from clqa.formulas import parse
 from clqa.metrics import metric
 from clqa.query_sets import ANSWERS
@@ -56,11 +57,13 @@ def read_primary(path: str | os.PathLike, run: Mapping, model: str, queries: str
     Raises
     ------
     InputError
-        If the file is no such table, or that of something else.
+        If the file is no such table, or that of something else, or lacks shapes.
     """
     table, metadata = read_table(path, RANKS, columns=[*RANKS.columns])
     if (metadata["queries"], metadata["model"].get("model")) != (queries, model):
         raise damaged(path, f"not the ranks of {model} on the queries at hand", RANKS.rule)
+    with placed(path):
+        refuse_failed(model, metadata.get("failed", {}))
     rule = competitions(run["filters"][:1], run["candidates"][:1])[0]
     table = table.filter(pc.equal(table["filter"].cast(pa.string()), rule)).drop(["filter"])
     if metadata.get("missing") == "skip":

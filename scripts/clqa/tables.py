@@ -4,10 +4,11 @@ Pages carry checksums, and the metadata digests of the columns and of itself, so
 has changed on a disk is found on reading: of the values, or of what says how to read them.
 """
 
+import contextlib
 import hashlib
 import json
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 import numpy as np
@@ -107,21 +108,34 @@ def read_table(
         If the file is missing, cut short or changed, was not made by `write_table`, or does not
         hold what it has to.
     """
-    try:
+    with _readable(path, contents):
         with pq.ParquetFile(path, page_checksum_verification=True) as opened:
             table = opened.read(columns)
-        metadata, content = _metadata(table)
+        metadata, content = _metadata(table.schema)
         _check_content(table, content, columns)
         wanted = contents.columns if columns is None else columns
         for name in wanted:
             _check_column(table, name, contents)
-        for key, kind in contents.metadata.items():
-            if not isinstance(metadata.get(key), kind):
-                raise ValueError(f"metadata without {key}, {kind.__name__}")
+        _check_metadata(metadata, contents)
+    return table, metadata
+
+
+def table_metadata(path: str | os.PathLike, contents: Contents = ANY) -> dict:
+    """The metadata of a table, without a look at its rows; errors as in `read_table`."""
+    with _readable(path, contents):
+        metadata, _ = _metadata(pq.read_schema(path))
+        _check_metadata(metadata, contents)
+    return metadata
+
+
+@contextlib.contextmanager
+def _readable(path, contents: Contents) -> Iterator[None]:
+    """Say of which file it is that it cannot be read."""
+    try:
+        yield
     except Exception as error:  # whatever a damaged file makes its reader say
         reason = str(error).splitlines()[0] if str(error) else type(error).__name__
         raise damaged(path, f"not a readable table ({reason})", contents.rule) from error
-    return table, metadata
 
 
 def dictionary(places: np.ndarray, names) -> pa.DictionaryArray:
@@ -133,9 +147,9 @@ def _digest(*texts: bytes) -> bytes:
     return hashlib.sha256(b"\n".join(texts)).hexdigest().encode()
 
 
-def _metadata(table: pa.Table) -> tuple[dict, dict]:
+def _metadata(schema: pa.Schema) -> tuple[dict, dict]:
     """What the writer says of the table, and the number of rows with a digest of each column."""
-    found = table.schema.metadata or {}
+    found = schema.metadata or {}
     if KEY not in found or CONTENT not in found:
         raise ValueError("not written by this version of clqa, its metadata is missing")
     if _digest(found[KEY], found[CONTENT]) != found.get(DIGEST):
@@ -144,6 +158,12 @@ def _metadata(table: pa.Table) -> tuple[dict, dict]:
     if not isinstance(metadata, dict):
         raise ValueError("its metadata is no mapping")
     return metadata, json.loads(found[CONTENT])
+
+
+def _check_metadata(metadata: dict, contents: Contents) -> None:
+    for key, kind in contents.metadata.items():
+        if not isinstance(metadata.get(key), kind):
+            raise ValueError(f"metadata without {key}, {kind.__name__}")
 
 
 def _check_content(table: pa.Table, content: dict, columns: list[str] | None) -> None:

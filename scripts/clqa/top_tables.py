@@ -13,7 +13,8 @@ from typing import NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from clqa.errors import damaged
+from clqa.errors import damaged, placed
+from clqa.failed_shapes import refuse_failed
 from clqa.query_sets import ORIGIN, Answers, AnswerTable
 from clqa.ragged import Ragged
 from clqa.ranks import Ranking
@@ -120,10 +121,12 @@ def read_tops(path: str | os.PathLike, answers: AnswerTable) -> tuple[dict[str, 
     Raises
     ------
     InputError
-        If the file is damaged, or not of the answers.
+        If the file is damaged, or not of the answers, or the model failed on some of the shapes.
     """
     table, metadata = read_table(path, TOPS)
     table = table.combine_chunks()
+    with placed(path):
+        refuse_failed(metadata["model"].get("model"), metadata.get("failed", {}))
     ids = [name for part in answers.shapes.values() for name in part.query_ids]
     if table["query_id"].to_pylist() != ids:
         raise damaged(path, "not of the queries of these answers", TOPS.rule)

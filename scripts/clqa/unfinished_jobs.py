@@ -1,12 +1,17 @@
 """Which results of a run that has failed are not there, and why."""
 
 import os
-from collections.abc import Collection, Iterable
+from collections.abc import Callable, Collection, Iterable
 from pathlib import Path
 from typing import NamedTuple
 
-# Characters of a message that a table shows.
-MOST = 300
+from clqa.errors import InputError
+from clqa.failed_shapes import abridged_line
+from clqa.files import SEAL, read_json
+from clqa.scores import RANKS
+from clqa.tables import table_metadata
+
+_WORDLESS = "it ended without a word in its log"
 
 
 class Cause(NamedTuple):
@@ -17,7 +22,7 @@ class Cause(NamedTuple):
     rule, job : str
         The rule of the job that failed, or that was not begun, and the first of its results.
     message : str
-        The last line of its log.
+        The last line of its log, or what was said of a shape.
     log : str
     has_failed : bool
         Whether the job was run at all.
@@ -77,5 +82,70 @@ def last_line(paths: Iterable[str | os.PathLike]) -> str:
         if os.fspath(path) and Path(path).is_file():
             lines += Path(path).read_text(encoding="utf-8", errors="replace").splitlines()
     told = [" ".join(line.split()) for line in lines if line.strip()]
-    text = told[-1].removeprefix("error: ") if told else "it ended without a word in its log"
-    return text if len(text) <= MOST else f"{text[: MOST - 1]}…"
+    return abridged_line(told[-1].removeprefix("error: ") if told else _WORDLESS)
+
+
+def failed_shapes(dag) -> dict[str, dict[str, Cause]]:
+    """For each table of ranks that lacks shapes, why it lacks each of them."""
+    found: dict[str, dict[str, Cause]] = {}
+    for job in _ranking(dag):
+        failed = _failed(job.output.ranks, _about_ranks)
+        if failed and dag.noneedrun_finished(job):
+            predicted = next(iter(_predicting(job, dag)), job)
+            cause = _own_cause(predicted, [predicted])
+            found[str(job.output.ranks)] = {
+                shape: cause._replace(message=text) for shape, text in failed.items()
+            }
+    return found
+
+
+def remove_partial(dag) -> list[str]:
+    """Remove ranks that lack shapes, with their predictions, to have them made anew.
+
+    Predictions that were put there by hand stay.
+
+    Returns
+    -------
+    list of str
+        Those of the removed files that say what they lack.
+    """
+    removed: list[str] = []
+    for job in _ranking(dag):
+        sidecar, ranks = job.input.sidecar, job.output.ranks
+        predicted = [job.input.predictions, sidecar] if _is_ours(sidecar) else []
+        lacking = [ranks] if _failed(ranks, _about_ranks) else []
+        lacking += [sidecar] if predicted and _failed(sidecar) else []
+        for path in [*job.output, *predicted] if lacking else []:
+            Path(path).unlink(missing_ok=True)
+        removed += map(str, lacking)
+    return removed
+
+
+def _ranking(dag) -> list:
+    """The jobs that rank, whether they are to be run or not."""
+    return [job for job in dag.jobs if job.rule.name == RANKS.rule]
+
+
+def _predicting(job, dag) -> list:
+    """The jobs that make what a job ranks."""
+    return [one for one in dag.dependencies[job] if "sidecar" in dict(one.output.items())]
+
+
+def _about_ranks(path: str | os.PathLike) -> dict:
+    return table_metadata(path, RANKS)
+
+
+def _failed(path: str | os.PathLike, read: Callable = read_json) -> dict[str, str]:
+    """What a file says of shapes that failed; one that is damaged is for others to refuse."""
+    try:
+        return read(path).get("failed") or {}
+    except InputError:
+        return {}
+
+
+def _is_ours(path_to_sidecar: str | os.PathLike) -> bool:
+    """Whether a sidecar, if it is still there, was written by a stage of ours."""
+    try:
+        return SEAL in read_json(path_to_sidecar)
+    except InputError:
+        return not Path(path_to_sidecar).exists()

@@ -50,7 +50,7 @@ def score_files(wildcards):
     If jobs may fail, one that is not there stops no job of other models: its own job tells of it.
     What has been imported is kept without its files.
     """
-    files = RUN.score_files(wildcards.model, wildcards.queries, wildcards.shard)
+    files = outside_files(wildcards)
     imported = os.path.exists(
         kept("results/predictions/{queries}/{model}/{shard}.json").format(**wildcards)
     )
@@ -63,9 +63,14 @@ def score_files(wildcards):
     }
 
 
+def outside_files(wildcards):
+    """All of them, whether they are there or not."""
+    return RUN.score_files(wildcards.model, wildcards.queries, wildcards.shard)
+
+
 def absent_files(wildcards):
     """Those of them that are not there."""
-    files = RUN.score_files(wildcards.model, wildcards.queries, wildcards.shard).values()
+    files = outside_files(wildcards).values()
     paths = [path for one in files for path in ([one] if isinstance(one, str) else one)]
     return [path for path in paths if not os.path.exists(path)]
 

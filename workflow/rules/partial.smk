@@ -11,7 +11,7 @@ def partial_folder(job):
 def report_what_exists(job, workflow):
     """Put the scores that there are on a page, in place of the report that `job` was to make."""
     from assemble_partial import Paths, assemble_partial
-    from clqa.unfinished_jobs import unfinished
+    from clqa.unfinished_jobs import failed_shapes, unfinished
 
     shards, graphs = RUN.asked_shards(), RUN.asked_graphs()
     folder = partial_folder(job)
@@ -27,6 +27,7 @@ def report_what_exists(job, workflow):
                 relations=dict(zip(graphs, job.input.relations)),
             ),
             lacking=unfinished(workflow.dag, workflow.scheduler.failed),
+            failed=failed_shapes(workflow.dag),
             formulas={shard: RUN.formulas(*shard) for shard in shards},
             models=RUN.models,
             run=RUN.protocol(),
@@ -45,3 +46,21 @@ def report_what_exists(job, workflow):
             print(f"missing: {about}: {one.cause.rule}: {one.cause.message}", file=sys.stderr)
     if os.path.exists(folder):
         print(f"partial report: {folder}/report.html", file=sys.stderr)
+
+
+def try_again(workflow):
+    """Have the next run make those shards anew of which shapes have failed."""
+    from clqa.unfinished_jobs import remove_partial
+
+    try:
+        removed = remove_partial(workflow.dag)
+    except OSError as error:  # which is not to hide what has failed
+        removed = []
+        print(f"ranks that lack shapes stay: {error}", file=sys.stderr)
+    if removed:
+        more = f" and {len(removed) - 3} more" if len(removed) > 3 else ""
+        print(
+            f"removed, for the next run to try again, as they lack shapes that failed:"
+            f" {', '.join(removed[:3])}{more}",
+            file=sys.stderr,
+        )

@@ -12,7 +12,7 @@ rule predict_answers:
     wildcard_constraints:
         model=one_of(OTHER_MODELS),
     group:
-        answering_group
+        submitted_with("ranking")
     conda:
         "../../envs/clqa.yaml"
     resources:
@@ -42,7 +42,7 @@ rule predict_oracle:
     wildcard_constraints:
         model=one_of(ORACLES),
     group:
-        answering_group
+        submitted_with("ranking")
     conda:
         "../../envs/clqa.yaml"
     resources:
@@ -73,7 +73,7 @@ rule import_predictions:
     wildcard_constraints:
         model=one_of(RUN.outside(bounded=False)),
     group:
-        answering_group
+        submitted_with("ranking")
     conda:
         "../../envs/clqa.yaml"
     resources:
@@ -84,6 +84,7 @@ rule import_predictions:
         model="{model}",
         entry=lambda wildcards: RUN.models[wildcards.model],
         missing=RUN.settings["missing"],
+        files=outside_files,
         absent=absent_files,
     script:
         "../../scripts/import_predictions.py"
@@ -104,7 +105,7 @@ rule import_lists:
     wildcard_constraints:
         model=one_of(RUN.outside(bounded=True)),
     group:
-        answering_group
+        submitted_with("ranking")
     conda:
         "../../envs/clqa.yaml"
     resources:
@@ -115,6 +116,7 @@ rule import_lists:
         model="{model}",
         entry=lambda wildcards: RUN.models[wildcards.model],
         missing=RUN.settings["missing"],
+        files=outside_files,
         absent=absent_files,
     script:
         "../../scripts/import_lists.py"

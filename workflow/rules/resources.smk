@@ -57,15 +57,3 @@ def training_minutes(wildcards, attempt):
 def submitted_with(name):
     """Group of jobs that are submitted as one; on one machine there are none, which plans faster."""
     return lambda wildcards: None if workflow.local_exec else name
-
-
-def answering_group(wildcards):
-    """All that a model does on a query set of one shard; else predictions and ranks of a shard."""
-    name = "ranking" if len(RUN.shards[wildcards.queries]) > 1 else "model"
-    return submitted_with(name)(wildcards)
-
-
-def scoring_group(wildcards):
-    """With the predictions if they are one shard; else by themselves, after all shards."""
-    name = "scoring" if len(RUN.shards[wildcards.queries]) > 1 else "model"
-    return submitted_with(name)(wildcards)

@@ -13,7 +13,7 @@ rule rank_answers:
     log:
         "results/logs/rank_answers/{queries}/{model}/{shard}.log",
     group:
-        answering_group
+        submitted_with("ranking")
     conda:
         "../../envs/clqa.yaml"
     resources:
@@ -49,7 +49,7 @@ rule score_answers:
     log:
         "results/logs/score_answers/{queries}/{model}.log",
     group:
-        scoring_group
+        submitted_with("scoring")
     conda:
         "../../envs/clqa.yaml"
     resources:
@@ -74,7 +74,7 @@ rule estimate_intervals:
     log:
         "results/logs/estimate_intervals/{queries}/{model}.log",
     group:
-        scoring_group
+        submitted_with("scoring")
     conda:
         "../../envs/clqa.yaml"
     resources:
@@ -143,7 +143,7 @@ rule evaluate_sets:
     log:
         "results/logs/evaluate_sets/{queries}/{model}.log",
     group:
-        scoring_group
+        submitted_with("scoring")
     conda:
         "../../envs/clqa.yaml"
     resources:
