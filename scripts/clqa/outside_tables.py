@@ -13,6 +13,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from clqa.errors import InputError
+from clqa.parquet_footers import footer_of, stated_sizes
 from clqa.unpacking import most_bytes, too_much
 
 _WIDTH = 4  # bytes of a value, about
@@ -49,13 +50,13 @@ def check_table(path: str | os.PathLike) -> None:
         Of any kind, if the file is missing or damaged.
     """
     most = most_bytes(Path(path).stat().st_size)
+    with open(path, "rb") as file:
+        stated = stated_sizes(footer_of(file))
     with pq.ParquetFile(path) as opened:
-        about, n_columns = opened.metadata, len(opened.schema)
+        n_rows, n_columns = opened.metadata.num_rows, len(opened.schema)
         columns = [opened.schema.column(place) for place in range(n_columns)]
-    groups = [about.row_group(place) for place in range(about.num_row_groups)]
-    n_values = sum(one.column(place).num_values for one in groups for place in range(n_columns))
-    n_values = max(n_values, about.num_rows * n_columns)
-    if sum(one.total_byte_size for one in groups) > most or n_values * _WIDTH > most:
+    n_values = max(stated.n_values, n_rows * n_columns)
+    if stated.n_bytes > most or n_values * _WIDTH > most:
         raise too_much(most)
     texts = [one.path for one in columns if one.physical_type == "BYTE_ARRAY"]
     if texts:
