@@ -645,7 +645,7 @@ def as_pairs_of(changes):
             lambda score, **_: {"score": ["high"] * len(score)},
             "column score is of string; expected",
         ),
-        (lambda score, **_: {"score": [None] * len(score)}, "the column score has gaps"),
+        (lambda score, **_: {"score": [None] * len(score)}, "hold a NaN"),
         (lambda row, **_: {"query_id": row}, "columns row, entity, score, query_id; expected"),
         (lambda entity, **_: {"label": entity}, "columns row, entity, score, label; expected"),
     ],

@@ -23,3 +23,11 @@ def test_what_is_no_plain_absolute_path_is_refused(given):
     with pytest.raises(InputError, match=r"^CLQA_SCRATCH: expected the absolute path .*; ") as told:
         scratch_folder({"CLQA_SCRATCH": given}, "/one")
     assert "\n" not in str(told.value)
+
+
+def test_what_is_no_folder_is_refused(tmp_path):
+    path = tmp_path / "file"
+    path.touch()
+    with pytest.raises(InputError, match=r"^CLQA_SCRATCH: '.*file' is no folder; "):
+        scratch_folder({"CLQA_SCRATCH": str(path)}, "/one")
+    assert scratch_folder({"CLQA_SCRATCH": str(tmp_path)}, "/one").startswith(str(tmp_path))

@@ -156,10 +156,10 @@ def _from_table(path, rows: list[Key] | None) -> tuple[_Pairs, list[Key]]:
             f"{path}: columns {', '.join(table.column_names)}; expected query_id (or row), entity"
             " (or label) and score"
         )
-    for name in (*one, *other, "score"):
+    for name in (*one, *other):
         if table[name].null_count:
             raise InputError(f"{path}: the column {name} has gaps")
-    scores = _numbers(table["score"], pa.float64(), path, "score")
+    scores = _numbers(_without_gaps(table["score"]), pa.float64(), path, "score")
     entities = table[other[0]]
     if other[0] == "entity":
         entities = _numbers(entities, pa.int64(), path, "entity")
@@ -205,6 +205,13 @@ def _texts(column: pa.ChunkedArray, kind: pa.DataType, path, name: str) -> pa.Ch
         return column.cast(kind)
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
         raise InputError(f"{path}: the column {name} is of {column.type}; expected text") from None
+
+
+def _without_gaps(scores: pa.ChunkedArray) -> pa.ChunkedArray:
+    """With a NaN where there is none, as text has it: one for its query, and not for all."""
+    if not scores.null_count or pa.types.is_string(scores.type):
+        return scores
+    return pc.fill_null(scores.cast(pa.float64()), np.nan)
 
 
 def _numbers(column: pa.ChunkedArray, kind: pa.DataType, path, name: str) -> np.ndarray:

@@ -20,7 +20,8 @@ def scratch_folder(environment: Mapping[str, str], working_directory: str) -> st
     Raises
     ------
     InputError
-        If the variable holds anything but an absolute path without braces, which mark wildcards.
+        If the variable holds anything but an absolute path without braces, which mark wildcards, or
+        that of something else than a folder.
     """
     given = environment.get(VARIABLE, "")
     if not given:
@@ -28,5 +29,7 @@ def scratch_folder(environment: Mapping[str, str], working_directory: str) -> st
     if not Path(given).is_absolute() or any(c in "{}" or not c.isprintable() for c in given):
         what = "expected the absolute path of a folder, without braces"
         raise InputError(f"{VARIABLE}: {what}, found {given!r}; set it anew, or unset it")
+    if Path(given).exists() and not Path(given).is_dir():
+        raise InputError(f"{VARIABLE}: {given!r} is no folder; set it anew, or unset it")
     digest = hashlib.sha256(os.fsencode(working_directory)).hexdigest()[:16]
     return f"{os.path.normpath(given).rstrip('/')}/clqa-{digest}"
