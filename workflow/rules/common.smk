@@ -9,7 +9,7 @@ ROOT = Path(workflow.current_basedir.get_path_or_uri(secret_free=True)).parents[
 SCRIPTS = ROOT / "scripts"
 sys.path.insert(0, str(SCRIPTS))
 
-from clqa import errors, runs, scratch_folders, sources
+from clqa import errors, runs, sources
 
 try:
     RUN = runs.read_run(
@@ -18,7 +18,6 @@ try:
         folder=os.path.relpath(ROOT / "config"),
         methods={path.stem: path for path in sorted((SCRIPTS / "models").glob("[!_]*.py"))},
     )
-    SCRATCH = scratch_folders.scratch_folder(os.environ, os.getcwd())
 except errors.InputError as error:
     raise WorkflowError(str(error)) from None  # which Snakemake shows without our stack
 WORKFLOW = os.path.relpath(ROOT / "workflow")

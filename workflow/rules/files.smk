@@ -1,25 +1,10 @@
 # Which files the rules of predictions read, which of theirs are kept, and what a run ends with.
 import shutil
 
-if SCRATCH:
-
-    # Jobs on other machines are given it; without it they would write into results/.
-    envvars:
-        scratch_folders.VARIABLE,
-
 
 def kept(path):
-    """Predictions, to keep or to remove after ranking, which the same node is then to do."""
-    if RUN.settings["keep_predictions"]:
-        return path
-    return temp(path.replace("results", SCRATCH, 1), group_jobs=True) if SCRATCH else temp(path)
-
-
-def known(path):
-    """Predictions under the name that Snakemake records: another place makes nothing anew."""
-    if not SCRATCH or not path.startswith(SCRATCH):
-        return path
-    return flag(path, "sourcecache_entry", path.replace(SCRATCH, "results", 1))
+    """Predictions, to keep or to remove after ranking."""
+    return path if RUN.settings["keep_predictions"] else temp(path)
 
 
 def predictor_of(wildcards):
@@ -39,9 +24,7 @@ def scored_by(wildcards):
     model = RUN.models[wildcards.model]
     source = rules.import_lists if "bound" in model else rules.predict_answers
     names = {**wildcards, "model": model.get("lists", wildcards.model)}
-    return {
-        key: known(expand(source.output[key], **names)[0]) for key in ("predictions", "sidecar")
-    }
+    return {key: expand(source.output[key], **names)[0] for key in ("predictions", "sidecar")}
 
 
 def score_files(wildcards):
@@ -52,7 +35,7 @@ def score_files(wildcards):
     """
     files = outside_files(wildcards)
     imported = os.path.exists(
-        kept("results/predictions/{queries}/{model}/{shard}.json").format(**wildcards)
+        "results/predictions/{queries}/{model}/{shard}.json".format(**wildcards)
     )
     may_fail = workflow.execution_settings.keep_going and not imported
     absent = absent_files(wildcards) if may_fail else []
