@@ -15,6 +15,7 @@ from clqa.graphs import read_graph
 from clqa.kept_scores import KeptScores, judged, kept_scores
 from clqa.logs import log_to
 from clqa.query_sets import (
+    Answers,
     AnswerTable,
     QueryTable,
     arity_of,
@@ -22,6 +23,7 @@ from clqa.query_sets import (
     read_answers,
     read_queries,
 )
+from clqa.ragged_sets import union
 from clqa.rule_outcomes import outcome
 from clqa.scores import merged_metadata
 from clqa.set_intervals import Drawing
@@ -39,7 +41,7 @@ from clqa.set_tables import (
 )
 from clqa.strata import OF_WHOLE_QUERIES, Stratum, query_strata
 from clqa.tables import write_table
-from clqa.top_tables import read_tops
+from clqa.top_tables import QueryTops, read_tops
 from clqa.truths import truth_choice
 from clqa.vocabularies import read_labels
 
@@ -120,16 +122,35 @@ def _read(paths_to_tops: Sequence, paths_to_answers: Sequence) -> _QuerySet:
         ids += [name for part in answers.shapes.values() for name in part.query_ids]
         several = arity_of(answers) > 1
         found, origin = read_tops(path_to_tops, answers._replace(shapes={}) if several else answers)
-        about = {"model": origin["model"], "depth": origin["depth"]}
+        keys = ("model", "depth", "missing", "lacking")
+        about = {key: origin[key] for key in keys if key in origin}
         if {**answers.metadata, **about} != origin:
             raise damaged(path_to_tops, f"not made from {path_to_answers}", "rank_answers")
         shapes |= {} if several else answers.shapes
-        tops |= found
+        lacking = origin.get("lacking", ())
+        tops |= {
+            shape: _filled(part, answers.shapes[shape], lacking) for shape, part in found.items()
+        }
         metadata.append(origin)
         candidates = answers.candidates
     merged = merged_metadata(metadata, ids)
     answers = AnswerTable(shapes, merged, candidates)
     return _QuerySet(answers, kept_scores(answers, tops), merged)
+
+
+def _filled(tops: QueryTops, answers: Answers, lacking: Sequence[str]) -> QueryTops:
+    """With degrees of 0 for queries that a dump lacks, where all others have degrees."""
+    is_missing = np.isin(answers.query_ids.astype(str), lacking)
+    if not is_missing.any() or (tops.reaching[~is_missing, :1] < 0).any():
+        return tops
+    n_answers = union(answers.easy, answers.hard).lengths()
+    reaching = np.where(is_missing[:, None], 0, tops.reaching)
+    reaching[is_missing, 0] = tops.candidates[is_missing]
+    return tops._replace(
+        scores=np.where(np.repeat(is_missing, tops.best.lengths()), 0, tops.scores),
+        answer_scores=np.where(np.repeat(is_missing, n_answers), 0, tops.answer_scores),
+        reaching=reaching.astype(tops.reaching.dtype),
+    )
 
 
 def _read_queries(paths: Sequence, graph, split: str) -> QueryTable:

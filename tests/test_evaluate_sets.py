@@ -43,13 +43,16 @@ def graph_of(n_entities=N):
     )
 
 
-def write_set(folder, split, answers, scores, depth, graph=None, model=None, candidates=None):
+def write_set(
+    folder, split, answers, scores, depth, graph=None, model=None, candidates=None, lacking=()
+):
     """Write a query set of one shard and its tops.
 
     Parameters
     ----------
     answers : for each shape a list of (easy, hard, retracted)
     scores : for each shape a matrix
+    lacking : numbers of rows that the dump of scores lacks
     """
     graph = graph or graph_of()
     folder = folder / split
@@ -67,13 +70,17 @@ def write_set(folder, split, answers, scores, depth, graph=None, model=None, can
     metadata = describe_queries(graph, split, formulas, ids)
     write_queries(folder / "queries.parquet", queries, metadata, "sampled")
     write_answers(folder / "answers.parquet", sets, metadata, candidates)
-    about = {"query_ids": ids, "n_entities": graph.n_entities, "vocabulary": graph.vocabulary}
+    kept = [place for place in range(len(ids)) if place not in lacking]
+    given = [ids[place] for place in kept]
+    about = {"query_ids": given, "n_entities": graph.n_entities, "vocabulary": graph.vocabulary}
     about |= {"graph": graph.hash, "queries": metadata["queries"], "split": split}
     about |= {"method": "m", "settings": {}, "inference_graph": [], "model": model or "mine"}
     dump = folder / "scores.npy", folder / "scores.json"
-    write_predictions(*dump, list(scores.values()), about)
+    blocks = [np.concatenate(list(scores.values()))[kept]] if lacking else list(scores.values())
+    write_predictions(*dump, blocks, about)
     out = folder / "ranks.parquet", folder / "tops.parquet"
-    rank_answers(*dump, folder / "answers.parquet", *out, depth)
+    missing = "worst" if lacking else "error"
+    rank_answers(*dump, folder / "answers.parquet", *out, depth, missing=missing)
 
 
 def evaluate(
@@ -470,6 +477,20 @@ def test_a_model_that_says_nothing_is_right_where_there_is_nothing(tmp_path):
 
 
 # Bad input
+
+
+def test_a_query_that_a_dump_lacks_has_degrees_of_zero(tmp_path):
+    drawn = np.random.default_rng(3)
+    answers = {shape: random_answers(drawn, 6) for shape in FORMULAS}
+    scores = {shape: drawn.integers(0, 5, (6, N)).astype(np.float32) / 4 for shape in FORMULAS}
+    zeroed = {shape: rows.copy() for shape, rows in scores.items()}
+    zeroed["1p"][2], zeroed["2in"][0] = 0, 0
+    tables = []
+    for name, given, lacking in (("whole", zeroed, ()), ("part", scores, (2, 6))):
+        for split in ("test", "valid"):
+            write_set(tmp_path / name, split, answers, given, 4, lacking=lacking)
+        tables.append(evaluate(tmp_path / name, ["threshold@0.5", "tuned@macro"]))
+    assert tables[0][0] == tables[1][0]
 
 
 @pytest.mark.parametrize(
