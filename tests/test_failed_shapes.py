@@ -14,7 +14,8 @@ from clqa.failed_shapes import refuse_failed
 from clqa.files import SEAL, write_sealed
 from clqa.formulas import parse
 from clqa.graphs import write_graph
-from clqa.query_sets import read_answers
+from clqa.outside_shards import Shard, with_rows
+from clqa.query_sets import QueryTable, read_answers
 from clqa.rank_curves import read_primary
 from clqa.scores import read_ranks
 from clqa.tables import read_table, table_metadata
@@ -292,3 +293,16 @@ def test_whole_ranks_and_predictions_made_by_hand_are_kept(folder, on):
     assert table_metadata(folder / "random.ranks.parquet")["failed"] == {"pni": "no such formula"}
     assert remove_partial(a_dag(folder)) == [str(folder / "random.ranks.parquet")]
     assert sorted(path.name for path in folder.glob("random.*")) == sorted(NAMES)
+
+
+def test_files_of_shapes_that_order_variables_otherwise_are_refused(tmp_path):
+    paths = [tmp_path / f"{number}.json" for number in range(3)]
+    for path, variables in zip(paths, (["f1", "f2"], ["f1", "f2"], ["f2", "f1"]), strict=True):
+        path.write_text(json.dumps({"query_ids": [path.stem], "variables": variables}))
+    shard = Shard(
+        QueryTable({}, {"graph": "g", "vocabulary": "v"}), [], None, None, ("f1", "f2"), {}
+    )
+    assert with_rows(shard, paths[:2]).variables == ("f1", "f2")
+    assert with_rows(shard, paths[2:]).variables == ("f2", "f1")
+    with pytest.raises(InputError, match=r"2\.json: variables f2, f1; .*0\.json has f1, f2: give"):
+        with_rows(shard, paths)

@@ -796,9 +796,21 @@ def test_a_file_of_a_shape_costs_no_other(made, folder, bounded, fault):
     said = {
         "cut": "not a readable",
         "absent": "no such file; put it there",
-        "other rows": "missing",
+        "other rows": "has none of the",
     }
     check_others(made, folder, said[fault], "pni", bounded)
+
+
+@pytest.mark.parametrize("missing", ["error", "worst", "skip"])
+@pytest.mark.parametrize("bounded", [True, False])
+def test_a_file_of_other_queries_is_refused_whatever_a_missing_one_costs(
+    made, folder, bounded, missing
+):
+    _, _, ids, scores = made
+    rows, entities = pairs(scores)
+    as_table(folder, [f"other {name}" for name in ids], rows, entities, scores[rows, entities])
+    own = {"bounded": bounded, "unlisted": "bounds" if bounded else 0, "missing": missing}
+    assert "has none of the" in refused(made, folder, ["s.parquet"], [], **own)
 
 
 def test_files_of_all_shapes_that_are_absent_stop_all(made, folder):

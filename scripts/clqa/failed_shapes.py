@@ -60,8 +60,12 @@ def predict_what_can_be(
             join([dump for dump, _ in parts], *paths, _joined(parts, failed))
 
 
-def _may_be_of_a_shape(error: Exception) -> bool:
-    return not isinstance(error, MemoryError) and not is_of_disk(error)
+def _may_be_of_a_shape(error: BaseException | None) -> bool:
+    while error is not None:
+        if isinstance(error, MemoryError) or is_of_disk(error):
+            return False
+        error = error.__cause__ or error.__context__
+    return True
 
 
 def _apart(
@@ -106,6 +110,8 @@ def _tell(error: Exception, failed: Mapping[str, str]) -> None:
 def _joined(parts: Iterable[tuple[Path, Path]], failed: dict[str, str]) -> dict:
     """One sidecar for several dumps."""
     sidecars = [read_sealed(path) for _, path in parts]
+    if any(one.get("variables") != sidecars[0].get("variables") for one in sidecars):
+        raise InputError("scores of shapes have their variables in different orders; give them one")
     whole = {**sidecars[0], "query_ids": [name for one in sidecars for name in one["query_ids"]]}
     if "shapes" in whole:
         whole["shapes"] = {shape: n for one in sidecars for shape, n in one["shapes"].items()}

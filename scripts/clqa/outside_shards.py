@@ -144,7 +144,13 @@ def with_rows(shard: Shard, paths_to_rows: Sequence[str | os.PathLike]) -> Shard
         found, about = read_rows(path)
         check_origin(path, about, shard.asked.metadata)
         if len(variables) > 1:
-            variables = _variables(path, about.get("variables"), variables)
+            given = _variables(path, about.get("variables"), variables)
+            if abouts and given != variables:
+                raise InputError(
+                    f"{path}: variables {', '.join(given)}; {paths_to_rows[0]} has"
+                    f" {', '.join(variables)}: give all files of a shard one order"
+                )
+            variables = given
         rows.append(found)
         abouts.append(about)
     counts = {
@@ -180,13 +186,13 @@ def matched(
     Raises
     ------
     InputError
-        If one is missing, unless `missing` (`clqa.predictions.MISSING`) allows for it, or if a
-        whole shard is.
+        If one is missing, unless `missing` (`clqa.predictions.MISSING`) allows for it, or if all of
+        the shard are.
     """
     found = matched_rows(rows, asked, shard.numbering, path)
     names = [str(name) for part in asked.shapes.values() for name in part.query_ids]
-    if asked.shapes.keys() == shard.asked.shapes.keys():
-        refuse_strangers(asked, found, path)
+    if max(found, default=0) < 0:
+        refuse_strangers(shard.asked, matched_rows(rows, shard.asked, shard.numbering, path), path)
     if missing == MISSING[0]:
         refuse_missing(asked, found, path)
     kept = [name for name, place in zip(names, found.tolist(), strict=True) if place >= 0]

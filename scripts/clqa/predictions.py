@@ -124,8 +124,9 @@ def join_predictions(
 ) -> None:
     """Write the rows of several dumps, one after another, as one; see `write_predictions`."""
     parts = [part for part in map(open_array, paths) if len(part)]
+    dtype = np.result_type(*parts) if parts else np.float32
     blocks = (
-        np.asarray(part[first : first + step])
+        np.asarray(part[first : first + step], dtype)
         for part in parts
         for step in [max(1, CHUNK_BYTES // part[:1].nbytes)]
         for first in range(0, len(part), step)
@@ -147,8 +148,9 @@ def _append(stream, digest, content) -> None:
 def _check_block(path, block: np.ndarray, dtype: np.dtype, shape: tuple, names: list[str]) -> None:
     where = f"{path}: queries from {names[0]}" if names else f"{path}: rows after the last query"
     if block.shape != shape or block.dtype != dtype or block.dtype.name not in DTYPES:
+        expected = dtype if dtype.name in DTYPES else DTYPES
         raise InputError(
-            f"{where}: a block of {block.dtype} {block.shape}; expected {shape} of {DTYPES}"
+            f"{where}: a block of {block.dtype} {block.shape}; expected {shape} of {expected}"
         )
     bad = _row_with_nan(block)
     if bad is not None:
