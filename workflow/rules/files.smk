@@ -1,4 +1,5 @@
 # Which files the rules of predictions read, which of theirs are kept, and what a run ends with.
+import itertools
 import shutil
 
 
@@ -56,6 +57,39 @@ def absent_files(wildcards):
     files = outside_files(wildcards).values()
     paths = [path for one in files for path in ([one] if isinstance(one, str) else one)]
     return [path for path in paths if not os.path.exists(path)]
+
+
+def own_files():
+    """The user's own files of the run: whose they are, the path, and what is made of them."""
+    for graph in RUN.asked_graphs():
+        made = expand(rules.build_graph.output.graph, graph=graph)[0]
+        yield from ((f"graph {graph}", path, made) for path in RUN.local_files(graph))
+    for queries in RUN.published(RUN.evaluated()):
+        made = each_shard(rules.import_queries.output.published, [queries])[0]
+        yield from ((f"query set {queries}", path, made) for path in RUN.local_queries(queries))
+    for queries, model, shard in RUN.ranked():
+        name = RUN.models[model].get("lists", model)
+        if "imported" in RUN.models[name]:
+            made = expand(rules.rank_answers.output.ranks, queries=queries, model=model, shard=shard)[0]
+            files = RUN.score_files(name, queries, shard).values()
+            for path in itertools.chain(*([one] if isinstance(one, str) else one for one in files)):
+                yield f"model {name}", path, made
+
+
+def tell_of_absent_files():
+    """Say which are not there: Snakemake takes what was made before for whole.
+
+    If nothing was made of them, it would take a report without them for the one that is asked for.
+    """
+    report = expand(rules.assemble_report.output.report, run=RUN.settings["name"])[0]
+    may_fail = workflow.execution_settings.keep_going
+    absent = [one for one in dict.fromkeys(own_files()) if not os.path.exists(one[1])]
+    for what, path, made in absent:
+        if os.path.exists(report) and not os.path.exists(made) and not may_fail:
+            raise WorkflowError(f"{what}: {path}: no such file; put it there, or leave it out")
+    for what, path in dict.fromkeys(one[:2] for one in absent if os.path.exists(one[2])):
+        kept = "what was made of it before is taken as it is"
+        print(f"warning: {what}: {path}: no such file; {kept}", file=sys.stderr)
 
 
 def origin_files():
