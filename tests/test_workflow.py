@@ -534,6 +534,18 @@ def test_predictions_can_be_dropped_after_ranking(folder):
     assert not list((folder / "results/predictions/toy-test/constant").glob("*"))
 
 
+def test_files_that_are_not_there_any_more_are_told_of(folder):
+    (folder / "tests/toy/test.txt").unlink()
+    told = snakemake(folder, "-n")
+    assert told.returncode == 0
+    said = "graph toy: tests/toy/test.txt: no such file; what was made of it before is taken as it"
+    assert f"warning: {said} is" in told.stderr
+    entry = "gone: { imported: { scores: gone.npy, queries: gone.txt } }\n"
+    (folder / "tests/toy/models.yaml").write_text(entry, encoding="utf-8")
+    found = refused(folder, "--config", "models=[random, gone]")
+    assert "model gone: tests/toy/gone.npy: no such file; put it there, or leave it out" in found
+
+
 # What is refused
 
 

@@ -70,26 +70,30 @@ def own_files():
     for queries, model, shard in RUN.ranked():
         name = RUN.models[model].get("lists", model)
         if "imported" in RUN.models[name]:
-            made = expand(rules.rank_answers.output.ranks, queries=queries, model=model, shard=shard)[0]
+            made = expand(
+                rules.rank_answers.output.ranks, queries=queries, model=model, shard=shard
+            )[0]
             files = RUN.score_files(name, queries, shard).values()
             for path in itertools.chain(*([one] if isinstance(one, str) else one for one in files)):
                 yield f"model {name}", path, made
 
 
-def tell_of_absent_files():
-    """Say which are not there: Snakemake takes what was made before for whole.
+def files_of_the_run(wildcards):
+    """The report, and the answers of sampled query sets on which the run may be tuned.
 
-    If nothing was made of them, it would take a report without them for the one that is asked for.
+    Snakemake takes what was made before for whole where a file of the user's own is not there any
+    more, which is told. Where nothing was made of it, it would take a report without it for the one
+    that is asked for, which is refused.
     """
-    report = expand(rules.assemble_report.output.report, run=RUN.settings["name"])[0]
-    may_fail = workflow.execution_settings.keep_going
+    page = expand(rules.assemble_report.output.report, run=RUN.settings["name"])
     absent = [one for one in dict.fromkeys(own_files()) if not os.path.exists(one[1])]
     for what, path, made in absent:
-        if os.path.exists(report) and not os.path.exists(made) and not may_fail:
+        if not (os.path.exists(made) or workflow.execution_settings.keep_going):
             raise WorkflowError(f"{what}: {path}: no such file; put it there, or leave it out")
     for what, path in dict.fromkeys(one[:2] for one in absent if os.path.exists(one[2])):
         kept = "what was made of it before is taken as it is"
         print(f"warning: {what}: {path}: no such file; {kept}", file=sys.stderr)
+    return [*page, *each_shard(rules.split_answers.output.answers, RUN.partners(published=False))]
 
 
 def origin_files():
