@@ -282,6 +282,7 @@ def test_queries_are_shown_with_their_labels_and_ranks(opened):
     assert query.locator("summary code").inner_text() == (
         '"<i>likes</i>"("</script><script>alert(1)</script>",f)'
     )
+    query.locator("thead th").first.wait_for()  # what was opened is drawn a moment later
     assert query.locator("thead th").all_inner_texts() == [
         *("hard answer", "missing links"),
         *("oracle", "popular", "walker", "flat"),
