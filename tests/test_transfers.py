@@ -7,6 +7,7 @@ import socket
 import threading
 import time
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -250,7 +251,9 @@ def test_waiting_doubles_and_a_server_may_ask_for_more_within_bounds(serve, tmp_
     waited = []
     monkeypatch.setattr(transfers, "PAUSE", 2)
     monkeypatch.setattr(transfers, "ATTEMPTS", 6)
-    monkeypatch.setattr(transfers.time, "sleep", waited.append)
+    # The module's own clock: servers of other tests may still be sleeping.
+    clock = SimpleNamespace(**{**vars(time), "sleep": waited.append})
+    monkeypatch.setattr(transfers, "time", clock)
     busy = "503 Service Unavailable"
     steps = [answer(b"", busy, Retry_After=text) for text in ("0", "x", "30", "99999999")]
     server = serve(*steps, answer(b"", busy))

@@ -209,7 +209,9 @@ def _texts(column: pa.ChunkedArray, kind: pa.DataType, path, name: str) -> pa.Ch
 
 def _without_gaps(scores: pa.ChunkedArray) -> pa.ChunkedArray:
     """With a NaN where there is none, as text has it: one for its query, and not for all."""
-    if not scores.null_count or pa.types.is_string(scores.type):
+    kind = scores.type
+    is_number = pa.types.is_floating(kind) or pa.types.is_integer(kind) or pa.types.is_null(kind)
+    if not (scores.null_count and is_number):
         return scores
     return pc.fill_null(scores.cast(pa.float64()), np.nan)
 
