@@ -10,18 +10,10 @@ from typing import NamedTuple
 # Where a structure has what is looked for: fields of FileMetaData, RowGroup, ColumnChunk,
 # ColumnMetaData.
 _ROW_GROUPS, _COLUMNS, _TOTAL_BYTES, _META_DATA, _NUM_VALUES = 4, 1, 2, 3, 5
-_TRUE, _FALSE, _BYTE, _I64, _DOUBLE, _BINARY, _LIST, _SET, _MAP, _STRUCT = (
-    1,
-    2,
-    3,
-    6,
-    7,
-    8,
-    9,
-    10,
-    11,
-    12,
-)
+# Kinds of values. Those of 16 and 32 bits, between the two of the second line, are read alike.
+_TRUE, _FALSE = 1, 2
+_BYTE, _I64 = 3, 6
+_DOUBLE, _BINARY, _LIST, _SET, _MAP, _STRUCT = 7, 8, 9, 10, 11, 12
 _DEEPEST = 32
 _TAIL = 8  # bytes behind the metadata: their length, and the magic number
 
@@ -57,7 +49,13 @@ def stated_sizes(footer: bytes) -> Sizes:
 
 
 def footer_of(file) -> bytes:
-    """The metadata of a file that is open for reading of bytes."""
+    """The metadata of a file that is open for reading of bytes.
+
+    Raises
+    ------
+    ValueError
+        If it does not end as a Parquet file does, or is shorter than it says.
+    """
     size = file.seek(0, 2)
     file.seek(max(0, size - _TAIL))
     tail = file.read(_TAIL)

@@ -88,7 +88,8 @@ def files_of_the_run(wildcards):
     page = expand(rules.assemble_report.output.report, run=RUN.settings["name"])
     absent = [one for one in dict.fromkeys(own_files()) if not os.path.exists(one[1])]
     for what, path, made in absent:
-        if not (os.path.exists(made) or workflow.execution_settings.keep_going):
+        may_fail = what.startswith("model ") and workflow.execution_settings.keep_going
+        if not (os.path.exists(made) or may_fail):
             raise WorkflowError(f"{what}: {path}: no such file; put it there, or leave it out")
     for what, path in dict.fromkeys(one[:2] for one in absent if os.path.exists(one[2])):
         kept = "what was made of it before is taken as it is"
