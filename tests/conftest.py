@@ -6,8 +6,11 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
-# How long an example takes says how busy the machine is, and what was compiled before.
-settings.register_profile("clqa", deadline=None)
+# How long an example takes says how busy the machine is, and what was compiled before. The same
+# commit draws the same examples, so that a failure is one of the commit; CLQA_FUZZ draws others.
+settings.register_profile(
+    "clqa", deadline=None, derandomize="CLQA_FUZZ" not in os.environ, database=None
+)
 settings.load_profile("clqa")
 
 ROOT = Path(__file__).resolve().parents[1]

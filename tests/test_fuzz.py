@@ -5,6 +5,7 @@
 
 import ast
 import collections
+import itertools
 import json
 import os
 import pickle
@@ -234,6 +235,20 @@ TABLES_OF = {
 }
 
 
+def table_of(columns: dict[str, str], is_whole: bool) -> bytes:
+    table = pa.table({column: COLUMNS[kind] for column, kind in columns.items()})
+    stream = pa.BufferOutputStream()
+    pq.write_table(table if is_whole else table.slice(0, 0), stream, store_schema=is_whole)
+    return stream.getvalue().to_pybytes()
+
+
+@pytest.mark.parametrize("name", TABLES_OF)
+def test_each_column_of_each_kind_is_read_or_refused_in_one_line(tmp_path, name):
+    good = TABLES_OF[name]
+    for column, kind, is_whole in itertools.product(good, COLUMNS, [True, False]):
+        check(name, tmp_path, table_of(good | {column: kind}, is_whole))
+
+
 @pytest.mark.parametrize("name", TABLES_OF)
 def test_tables_of_anything_are_read_or_refused_in_one_line(tmp_path, name):
     kinds, good = st.sampled_from(list(COLUMNS)), TABLES_OF[name]
@@ -241,11 +256,7 @@ def test_tables_of_anything_are_read_or_refused_in_one_line(tmp_path, name):
     @few(40)
     @given(st.dictionaries(st.sampled_from([*good]), kinds, min_size=1), st.booleans())
     def run(columns, is_whole):
-        columns = good | columns
-        table = pa.table({column: COLUMNS[kind] for column, kind in columns.items()})
-        stream = pa.BufferOutputStream()
-        pq.write_table(table if is_whole else table.slice(0, 0), stream, store_schema=is_whole)
-        check(name, tmp_path, stream.getvalue().to_pybytes())
+        check(name, tmp_path, table_of(good | columns, is_whole))
 
     run()
 

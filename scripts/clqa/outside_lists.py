@@ -159,7 +159,7 @@ def _from_table(path, rows: list[Key] | None) -> tuple[_Pairs, list[Key]]:
     for name in (*one, *other):
         if table[name].null_count:
             raise InputError(f"{path}: the column {name} has gaps")
-    scores = _numbers(_without_gaps(table["score"]), pa.float64(), path, "score")
+    scores = _numbers(_as_scores(table["score"]), pa.float64(), path, "score")
     entities = table[other[0]]
     if other[0] == "entity":
         entities = _numbers(entities, pa.int64(), path, "entity")
@@ -207,13 +207,15 @@ def _texts(column: pa.ChunkedArray, kind: pa.DataType, path, name: str) -> pa.Ch
         raise InputError(f"{path}: the column {name} is of {column.type}; expected text") from None
 
 
-def _without_gaps(scores: pa.ChunkedArray) -> pa.ChunkedArray:
-    """With a NaN where there is none, as text has it: one for its query, and not for all."""
-    kind = scores.type
-    is_number = pa.types.is_floating(kind) or pa.types.is_integer(kind) or pa.types.is_null(kind)
-    if not (scores.null_count and is_number):
-        return scores
-    return pc.fill_null(scores.cast(pa.float64()), np.nan)
+def _as_scores(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Whole numbers as the nearest 64-bit floats, and a NaN where there is none, as text has it.
+
+    A NaN is one for its query, and not for all.
+    """
+    kind = column.type
+    if pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_null(kind):
+        column = pc.fill_null(column.cast(pa.float64(), safe=False), np.nan)
+    return column
 
 
 def _numbers(column: pa.ChunkedArray, kind: pa.DataType, path, name: str) -> np.ndarray:

@@ -78,11 +78,7 @@ def read_keys(path: str | Path, names: Iterable[str] | None = None) -> tuple[pa.
     _refuse_repeated(path, ids)
     if not columns:
         raise InputError(f"{path}: no column of keys beside 'query'")
-    empty_is_missing = _form(path) == ".tsv"
-    return ids, {
-        name: [None if empty_is_missing and key == "" else key for key in column.to_pylist()]
-        for name, column in columns.items()
-    }
+    return ids, {name: _keys(path, name, column) for name, column in columns.items()}
 
 
 def read_columns(
@@ -228,6 +224,20 @@ def _ids(path: str | Path, name: str, column: pa.Array) -> pa.Array:
     if empty.any():
         raise InputError(f"{_where(path, int(np.argmax(empty)))}: no {name}")
     return column
+
+
+def _keys(path: str | Path, name: str, column: pa.Array) -> list:
+    """Keys as values of Python, None where one is missing, and of text where one is empty."""
+    kind = column.type
+    if pa.types.is_dictionary(kind):
+        kind = kind.value_type
+    is_a_key = (*_TEXTS, pa.types.is_integer, pa.types.is_floating, pa.types.is_boolean)
+    if not (pa.types.is_null(kind) or any(is_one(kind) for is_one in is_a_key)):
+        raise InputError(
+            f"{path}: column '{name}' holds {kind}; keys are texts, numbers, or true and false"
+        )
+    empty_is_missing = _form(path) == ".tsv"
+    return [None if empty_is_missing and key == "" else key for key in column.to_pylist()]
 
 
 def _scores(path: str | Path, column: pa.Array) -> np.ndarray:
