@@ -6,7 +6,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from clqa.formulas import And, Atom, Not, parse
-from clqa.link_degrees import weighted_links
+from clqa.graphs import make_graph
+from clqa.link_degrees import weighted_links, with_edges
+from clqa.link_queries import link_queries
 from clqa.optimal_answers import Optimization, best_degrees
 from clqa.plans import plan
 from clqa.sparse_rows import SparseRows
@@ -16,9 +18,20 @@ from strategies import formulas, groundings, values_of
 N_ENTITIES, N_RELATIONS = 6, 3
 
 
+def with_certain_edges(weights):
+    """The links, of which those of degree 1 are known edges, and less by themselves."""
+    relations, heads, tails = np.nonzero(weights == 1)
+    triples = np.stack([heads, relations, tails], axis=1).astype(np.int32)
+    parts = {"train": triples, "valid": triples[:0], "test": triples[:0]}
+    graph = make_graph(parts, np.full(len(weights), -1), weights.shape[1], "")
+    links = weighted_links(np.where(weights == 1, np.float32(0.25), weights))
+    return with_edges(links, link_queries(graph, ("train",)))
+
+
 def found(formula, anchors, relations, weights, **options):
     formula = parse(formula) if isinstance(formula, str) else formula
-    rows = SparseRows(weighted_links(weights), options.pop("most_bytes", 2**30))
+    links = (with_certain_edges if options.pop("hybrid", False) else weighted_links)(weights)
+    rows = SparseRows(links, options.pop("most_bytes", 2**20))
     exact = options.pop("exact", 0)
     queries = Optimization(rows, np.atleast_2d(anchors), np.atleast_2d(relations), **options)
     return best_degrees(plan(formula).root, queries, exact)
@@ -131,24 +144,31 @@ def faint_weights(seed, n_entities=30):
 
 
 @settings(max_examples=80)
-@given(st.data(), formulas(depth=3), st.integers(1, 12), st.sampled_from([1.0, 3.0]))
-def test_the_best_uncertain_answers_are_exact_and_no_other_is_better(data, formula, exact, scale):
+@given(
+    st.data(),
+    formulas(depth=3),
+    st.integers(1, 12),
+    st.sampled_from([0.5, 1.0, 3.0]),
+    st.booleans(),
+)
+def test_the_best_uncertain_answers_are_exact_and_no_other_is_better(
+    data, formula, exact, scale, hybrid
+):
     weights = faint_weights(data.draw(st.integers(0, 50)))
     anchors, relations = data.draw(groundings(formula, 30, N_RELATIONS, n_queries=4))
     options = {"negation_scale": scale}
     whole = found(formula, anchors, relations, weights, **options)
-    degrees = found(formula, anchors, relations, weights, exact=exact, **options)
+    options |= {"exact": exact, "hybrid": hybrid}
+    degrees = found(formula, anchors, relations, weights, **options)
     for rough, full in zip(degrees, whole, strict=True):
         last = np.sort(np.where(full < 1, full, 0))[-exact]
         assert rough[full >= last].tolist() == full[full >= last].tolist()
         assert (rough[full < last] <= full[full < last]).all()
 
 
-def test_intermediates_that_cannot_matter_are_not_looked_at():
-    weights = np.full((2, 60, 60), 1e-3, np.float32)
-    weights[0, 0, :3] = [1, 0.5, 0.25]
-    weights[1, 0, 10:40], weights[1, 1, 10:40] = 0.3, 0.8
-    links, asked = weighted_links(weights), []
+def five_best(links):
+    """Of a 2p query degrees that are right for five, and the entities whose rows that took."""
+    asked = []
 
     def rows(entities, relations):
         asked.extend(entities.tolist())
@@ -157,10 +177,27 @@ def test_intermediates_that_cannot_matter_are_not_looked_at():
     queries = Optimization(
         SparseRows(links._replace(rows=rows)), np.array([[0]]), np.array([[0, 1]])
     )
-    degrees = best_degrees(plan(parse("r1(s1,e1)&r2(e1,f)")).root, queries, 5)
+    return best_degrees(plan(parse("r1(s1,e1)&r2(e1,f)")).root, queries, 5)[0], set(asked)
+
+
+def test_intermediates_that_cannot_matter_are_not_looked_at():
+    weights = np.full((2, 60, 60), 1e-3, np.float32)
+    weights[0, 0, :3] = [1, 0.5, 0.25]
+    weights[1, 0, 10:40], weights[1, 1, 10:40] = 0.3, 0.8
+    degrees, asked = five_best(weighted_links(weights))
     # By the entity 0 there are answers of 0.3, which 1, of degree 0.5, can raise, and 2 cannot.
-    assert set(asked) == {0, 1}
-    assert (degrees[0, 10:40] == np.float32(0.5) * np.float32(0.8)).all()
+    assert asked == {0, 1}
+    assert (degrees[10:40] == np.float32(0.5) * np.float32(0.8)).all()
+
+
+def test_known_edges_say_which_intermediates_cannot_matter():
+    weights = np.full((2, 60, 60), 1e-3, np.float32)
+    weights[0, 0, 1:4] = [0.9, 0.6, 0.5]
+    weights[1, 2, 10:40] = 1
+    degrees, asked = five_best(with_certain_edges(weights))
+    # By known edges of 2 there are answers of 0.6, which 3, of degree 0.5, cannot raise.
+    assert asked == {0, 1, 2}
+    assert (degrees[10:40] == np.float32(0.6)).all()
 
 
 @settings(max_examples=25)

@@ -14,6 +14,7 @@ from scipy.special import expit
 from clqa.configs import unknown_name
 from clqa.errors import InputError
 from clqa.graphs import Graph
+from clqa.kernels import kernel
 from clqa.link_queries import link_queries, picked, tails_of
 from clqa.predictors import Predictor, scores
 from clqa.ragged import Ragged
@@ -51,9 +52,8 @@ def softmax_times_count(
     A question without train tails counts as one with one. Degrees below `threshold` are 0, none is
     above `ceiling` (Bai et al., 2023).
     """
-    shares = _exponentials(found, temperature)
-    factors = np.maximum(tails.lengths(), 1) / shares.sum(axis=1)
-    return _cut(shares, factors, threshold, ceiling)
+    shares, sums = _exponentials(found, temperature)
+    return _cut(shares, np.maximum(tails.lengths(), 1) / sums, threshold, ceiling)
 
 
 def softmax_by_observed(
@@ -69,28 +69,77 @@ def softmax_by_observed(
     A question without train tails is not scaled. Degrees below `threshold` are 0, none is above
     `ceiling` (Yin et al., 2024).
     """
-    shares = _exponentials(found, temperature)
+    shares, sums = _exponentials(found, temperature)
     lengths, rows = tails.lengths(), row_numbers(tails)
     observed = np.bincount(rows, shares[rows, tails.values], len(shares))
     observed = np.maximum(observed, np.finfo(np.float32).tiny)
-    factors = np.where(lengths > 0, lengths / observed, 1 / shares.sum(axis=1))
+    factors = np.where(lengths > 0, lengths / observed, 1 / sums)
     return _cut(shares, factors, threshold, ceiling)
 
 
-def _exponentials(found: np.ndarray, temperature: float) -> np.ndarray:
-    """Of each row exp(s / T), divided by the largest."""
-    shares = found * np.float32(1 / _positive("temperature", temperature))
-    shares -= shares.max(axis=1, keepdims=True)
-    return np.exp(shares, out=shares)
+def _exponentials(found: np.ndarray, temperature: float) -> tuple[np.ndarray, np.ndarray]:
+    """Of each row exp(s / T), divided by the largest, and their sum."""
+    shares = np.empty_like(found)
+    _fall_from_largest(found, found.dtype.type(1 / _positive("temperature", temperature)), shares)
+    np.exp(shares, out=shares)
+    return shares, _sums(shares)
 
 
 def _cut(shares: np.ndarray, factors: np.ndarray, threshold: float, ceiling: float) -> np.ndarray:
     # A factor of the smallest float32 numbers would be infinite, and its product with 0 no number.
-    factors = np.minimum(factors, np.finfo(np.float32).max).astype(np.float32)
-    shares *= factors[:, None]
-    if threshold:
-        shares *= shares >= np.float32(threshold)
-    return np.minimum(shares, np.float32(ceiling), out=shares)
+    factors = np.minimum(factors, np.finfo(np.float32).max).astype(shares.dtype)
+    _scale_and_cut(shares, factors, *map(shares.dtype.type, (threshold, ceiling)))
+    return shares
+
+
+# Rows are gone through in lanes side by side, which compilers turn into vectors.
+_LANES = 64
+
+
+@kernel
+def _fall_from_largest(found, factor, differences):
+    n = found.shape[1]
+    whole = n // _LANES * _LANES
+    for i in range(len(found)):
+        row = found[i]
+        largest = np.full(_LANES, row[0])
+        for first in range(0, whole, _LANES):
+            for lane in range(_LANES):
+                largest[lane] = max(largest[lane], row[first + lane])
+        most = largest.max()
+        for j in range(whole, n):
+            most = max(most, row[j])
+        for j in range(n):
+            differences[i, j] = (row[j] - most) * factor
+
+
+@kernel
+def _sums(shares):
+    n = shares.shape[1]
+    whole = n // _LANES * _LANES
+    sums = np.empty(len(shares))
+    for i in range(len(shares)):
+        row = shares[i]
+        partial = np.zeros(_LANES, shares.dtype)
+        for first in range(0, whole, _LANES):
+            for lane in range(_LANES):
+                partial[lane] += row[first + lane]
+        total = 0.0
+        for lane in range(_LANES):
+            total += partial[lane]
+        for j in range(whole, n):
+            total += row[j]
+        sums[i] = total
+    return sums
+
+
+@kernel
+def _scale_and_cut(shares, factors, threshold, ceiling):
+    for i in range(len(shares)):
+        row, factor = shares[i], factors[i]
+        for j in range(row.size):
+            degree = row[j] * factor
+            row[j] = min(degree, ceiling) if degree >= threshold else 0
 
 
 def min_max(found: np.ndarray, tails: Ragged, *, ceiling: float = 1.0) -> np.ndarray:

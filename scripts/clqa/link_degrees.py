@@ -34,6 +34,8 @@ class LinkDegrees(NamedTuple):
         What methods keep of these links from one batch of queries to the next, by a name.
     given : (n_vectors, n_entities) float32
         The degrees that the graph gives its entities.
+    edges : LinkQueries or None
+        Links that have degree 1, as they are known.
     """
 
     n_entities: int
@@ -41,6 +43,7 @@ class LinkDegrees(NamedTuple):
     rows: Callable[[np.ndarray, np.ndarray], np.ndarray]
     kept: dict
     given: np.ndarray = NO_DEGREES
+    edges: LinkQueries | None = None
 
     def vector(self, number: int) -> np.ndarray:
         """Degrees (n_entities,) by a vector, counted from 1; not to be written to."""
@@ -74,4 +77,4 @@ def with_edges(links: LinkDegrees, edges: LinkQueries) -> LinkDegrees:
         found[np.repeat(np.arange(len(found)), tails.lengths()), tails.values] = 1
         return found
 
-    return LinkDegrees(links.n_entities, links.reciprocal, rows, {}, links.given)
+    return links._replace(rows=rows, kept={}, edges=edges)

@@ -15,14 +15,23 @@ class LinkQueries(NamedTuple):
 
     Attributes
     ----------
-    heads, relations : (n,) int32
-        Ascending by head, then relation.
+    keys : (n,) int64
+        `head << 32 | relation`, ascending.
     tails : Ragged of n rows
     """
 
-    heads: np.ndarray
-    relations: np.ndarray
+    keys: np.ndarray
     tails: Ragged
+
+    @property
+    def heads(self) -> np.ndarray:
+        """The head (n,) of each."""
+        return self.keys >> 32
+
+    @property
+    def relations(self) -> np.ndarray:
+        """The relation (n,) of each."""
+        return self.keys & 0xFFFFFFFF
 
 
 def link_queries(graph: Graph, parts: Iterable[str]) -> LinkQueries:
@@ -40,9 +49,12 @@ def link_queries(graph: Graph, parts: Iterable[str]) -> LinkQueries:
         (np.diff(heads, prepend=-1) != 0) | (np.diff(relations, prepend=-1) != 0)
     )
     offsets = np.append(starts, len(heads)).astype(np.int64)
-    return LinkQueries(
-        heads[starts], relations[starts], Ragged(offsets, np.ascontiguousarray(tails))
-    )
+    keys = _keys(heads[starts], relations[starts])
+    return LinkQueries(keys, Ragged(offsets, np.ascontiguousarray(tails)))
+
+
+def _keys(heads: np.ndarray, relations: np.ndarray) -> np.ndarray:
+    return np.asarray(heads, np.int64) << 32 | np.asarray(relations, np.int64)
 
 
 def picked(queries: LinkQueries, places: np.ndarray) -> LinkQueries:
@@ -53,19 +65,41 @@ def picked(queries: LinkQueries, places: np.ndarray) -> LinkQueries:
     within = np.arange(lengths.sum()) - np.repeat(ends - lengths, lengths)
     taken = values[np.repeat(offsets[places], lengths) + within]
     tails = Ragged(np.concatenate([[0], ends]).astype(np.int64), taken)
-    return LinkQueries(queries.heads[places], queries.relations[places], tails)
+    return LinkQueries(queries.keys[places], tails)
 
 
 def tails_of(queries: LinkQueries, heads: np.ndarray, relations: np.ndarray) -> Ragged:
     """The tails of given heads and relations; none for a pair that is not among the questions."""
-    keys, asked = (
-        np.asarray(pair[0], np.int64) << 32 | np.asarray(pair[1], np.int64)
-        for pair in ((queries.heads, queries.relations), (heads, relations))
-    )
-    places = np.searchsorted(keys, asked)
-    known = places < len(keys)
-    known[known] = keys[places[known]] == asked[known]
+    asked = _keys(heads, relations)
+    places = np.searchsorted(queries.keys, asked)
+    known = places < len(queries.keys)
+    known[known] = queries.keys[places[known]] == asked[known]
     found = picked(queries, places[known]).tails
     lengths = np.zeros(len(asked), np.int64)
     lengths[known] = found.lengths()
     return Ragged(np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64), found.values)
+
+
+class KnownEdges(NamedTuple):
+    """Edges by relation.
+
+    Attributes
+    ----------
+    starts : (n_relations + 1,) int
+        Where in `heads` those of each relation begin.
+    heads : (n,) int
+        Ascending for each relation.
+    tails : Ragged of n rows
+    """
+
+    starts: np.ndarray
+    heads: np.ndarray
+    tails: Ragged
+
+
+def by_relation(queries: LinkQueries, n_relations: int) -> KnownEdges:
+    """The questions and their tails in the order of relations."""
+    relations = queries.relations
+    ordered = picked(queries, np.argsort(relations, kind="stable"))
+    counts = np.bincount(relations, minlength=n_relations)
+    return KnownEdges(np.concatenate([[0], np.cumsum(counts)]), ordered.heads, ordered.tails)

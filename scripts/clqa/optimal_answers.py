@@ -7,7 +7,8 @@ projection is of links: one of degree m fails to the degree 1 - min(1, scale * m
 
 Most intermediates are too weak to matter for any answer near the top. With `exact`, those of each
 query are followed from the strongest on, until that many answers are known to be the best: none
-that has not been followed can lead to a higher degree than theirs.
+that has not been followed can lead to a higher degree than theirs. Known edges, which have degree
+1, cost no row, and are followed first: the sooner good answers are found, the fewer rows it takes.
 """
 
 import functools
@@ -33,9 +34,8 @@ from clqa.trees import (
 
 # Where the search for the best answers begins, how fast it goes down, and below what it stops to go
 # by steps.
-_HIGHEST, _FALL, _LOWEST = 0.99, 4, 1e-4
-# Rows that are laid out at a time, and those of a query that a negated projection tries first.
-_CHUNK = 4096
+_HIGHEST, _FALL, _LOWEST = 0.99, 2, 1e-4
+# Members of a query that a negated projection tries first.
 _FIRST = 8
 
 
@@ -104,9 +104,7 @@ def best_degrees(node: Node, queries: Optimization, exact: int) -> np.ndarray:
     while len(left):
         degrees = _degrees(node, _Descent(queries, left, least[left], kept))
         found[left] = degrees
-        uncertain = np.where(degrees < 1, degrees, 0)
-        uncertain.partition(-exact, axis=1)
-        last = uncertain[:, -exact]
+        last = _last_uncertain(degrees, exact)
         left, last = (x[(last <= least[left]) & (least[left] > 0)] for x in (left, last))
         # Intermediates of the degree of the last one may lead to others like it.
         least[left] = np.maximum(least[left] / _FALL, np.nextafter(last, np.float32(0)))
@@ -150,7 +148,17 @@ def _projected(node: Project, descent: _Descent, scale: np.float32) -> np.ndarra
         sizes = len(queries.anchors), queries.rows.links.n_entities
         descent.kept[node, scale] = np.zeros(sizes, np.float32), np.full(sizes[0], np.inf)
     degrees, followed = descent.kept[node, scale]
-    members = _followed(node.inner, descent, followed[left])
+    if isinstance(node.inner, Anchor):
+        owners = left[followed[left] > 1]
+        entities = queries.anchors[owners, node.inner.constant]
+        members = Members(owners, entities, np.ones(len(owners), np.float32))
+    else:
+        inner = _degrees(node.inner, descent)
+        members = _newly_followed(inner, descent, followed[left])
+        if queries.rows.edges is not None and not node.negated:
+            starts, heads, tails = queries.rows.edges
+            edges = np.minimum(scale, 1), starts, heads, *tails
+            _raise_by_edges(degrees, left, inner, _relations(node, queries)[left], *edges)
     followed[left] = descent.least
     if node.negated:
         _follow_negated(node, members, queries, degrees)
@@ -159,31 +167,28 @@ def _projected(node: Project, descent: _Descent, scale: np.float32) -> np.ndarra
     return degrees if len(left) == len(degrees) else degrees[left]
 
 
-def _followed(node: Node, descent: _Descent, before: np.ndarray) -> Members:
-    """The members that are new: above the least degree, and not above that `before`.
+def _newly_followed(degrees: np.ndarray, descent: _Descent, before: np.ndarray) -> Members:
+    """Members above the least degree, and not above that `before`.
 
     Those of each query are ordered by degree, descending.
     """
-    left = descent.left
-    if isinstance(node, Anchor):
-        left = left[before > 1]
-        ones = np.ones(len(left), np.float32)
-        return Members(left, descent.queries.anchors[left, node.constant], ones)
-    degrees = _degrees(node, descent)
     are_new = degrees > descent.least[:, None]
     are_new &= degrees <= before[:, None]
     owners, entities = np.nonzero(are_new)
     held = degrees[owners, entities]
     order = np.lexsort((-held, owners))
-    return Members(left[owners], entities[order], held[order])
+    return Members(descent.left[owners], entities[order], held[order])
+
+
+def _relations(node: Project, queries: Optimization) -> np.ndarray:
+    """For each query the relation that leads from the members to the set."""
+    relations = queries.relations[:, node.relation]
+    return queries.rows.links.reciprocal[relations] if node.reverse else relations
 
 
 def _keys(node: Project, members: Members, queries: Optimization) -> np.ndarray:
-    relations = queries.relations[:, node.relation]
-    if node.reverse:
-        relations = queries.rows.links.reciprocal[relations]
-    n_entities = queries.rows.links.n_entities
-    return relations[members.owners].astype(np.int64) * n_entities + members.entities
+    relations = _relations(node, queries)[members.owners]
+    return relations.astype(np.int64) * queries.rows.links.n_entities + members.entities
 
 
 def _follow(node: Project, members: Members, queries: Optimization, scale, degrees) -> None:
@@ -191,11 +196,12 @@ def _follow(node: Project, members: Members, queries: Optimization, scale, degre
     keys = _keys(node, members, queries)
     order = np.argsort(keys, kind="stable")
     needed, starts = np.unique(keys[order], return_index=True)
-    for first in range(0, len(needed), _CHUNK):
-        rows, held = queries.rows.of(needed[first : first + _CHUNK])
+    chunk = queries.rows.at_a_time
+    for first in range(0, len(needed), chunk):
+        rows, held = queries.rows.of(needed[first : first + chunk])
         if scale != 1:
             held = np.minimum(held * scale, 1)
-        end = starts[first + _CHUNK] if first + _CHUNK < len(needed) else len(keys)
+        end = starts[first + chunk] if first + chunk < len(needed) else len(keys)
         part = order[starts[first] : end]
         part = part[np.argsort(part, kind="stable")]  # a query's results stay in cache
         places = np.searchsorted(needed, keys[part]) - first
@@ -215,8 +221,8 @@ def _follow_negated(node: Project, members: Members, queries: Optimization, degr
             return
         lasts = np.minimum(done[left] + step, ends[left])
         chosen = np.concatenate([np.arange(a, b) for a, b in zip(done[left], lasts, strict=True)])
-        for first in range(0, len(chosen), _CHUNK):
-            part = chosen[first : first + _CHUNK]
+        for first in range(0, len(chosen), queries.rows.at_a_time):
+            part = chosen[first : first + queries.rows.at_a_time]
             needed, places = np.unique(keys[part], return_inverse=True)
             rows, held = queries.rows.of(needed)
             held = np.minimum(held * np.float32(queries.negation_scale), 1)
@@ -224,6 +230,37 @@ def _follow_negated(node: Project, members: Members, queries: Optimization, degr
             _raise_where_unlinked(degrees, owners, weights, places, *rows, held)
         done[left] = lasts
         step *= 2
+
+
+@kernel
+def _last_uncertain(degrees, count):
+    """Of each row the degree below 1 at the place `count` from the highest on."""
+    last = np.empty(len(degrees), np.float32)
+    for i in range(len(degrees)):
+        highest = np.zeros(count, np.float32)  # descending
+        for degree in degrees[i]:
+            if highest[-1] < degree < 1:
+                place = count - 1
+                while place and highest[place - 1] < degree:
+                    highest[place] = highest[place - 1]
+                    place -= 1
+                highest[place] = degree
+        last[i] = highest[-1]
+    return last
+
+
+@kernel
+def _raise_by_edges(degrees, owners, members, relations, held, starts, heads, offsets, tails):
+    """Raise degrees to those of known edges, which are held, from members of any degree."""
+    for i in range(owners.size):
+        best, weights = degrees[owners[i]], members[i]
+        for place in range(starts[relations[i]], starts[relations[i] + 1]):
+            joined = weights[heads[place]] * held
+            if joined > 0:
+                for j in range(offsets[place], offsets[place + 1]):
+                    tail = np.uint32(tails[j])
+                    if joined > best[tail]:
+                        best[tail] = joined
 
 
 @kernel
