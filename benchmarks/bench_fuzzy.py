@@ -90,16 +90,18 @@ def counting(links):
     """The links, and how many rows of them are computed."""
     counted = [0]
 
-    def rows(entities, relations):
+    def tiles(entities, relations):
         counted[0] += len(entities)
-        return links.rows(entities, relations)
+        return links.tiles(entities, relations)
 
-    return links._replace(rows=rows, kept={}), counted
+    return links._replace(tiles=tiles, kept={}), counted
 
 
 def queries_of(ground, shape, count):
+    """Queries in the order in which the workflow asks them."""
     found = sample_queries(ground, parse(SHAPES[shape]), count, Rules(), 1000 * count, (0, shape))
-    return plan(parse(SHAPES[shape])).root, found.anchors, found.relations
+    order = np.lexsort(found.relations.T)
+    return plan(parse(SHAPES[shape])).root, found.anchors[order], found.relations[order]
 
 
 def optimal(node, links, anchors, relations, exact):

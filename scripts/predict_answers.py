@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 
+import numpy as np
 from tqdm import tqdm
 
 from clqa.errors import damaged
@@ -22,7 +23,7 @@ from clqa.models import (
 )
 from clqa.plans import plan, tree_plan
 from clqa.predictions import join_predictions, write_predictions
-from clqa.query_sets import QueryTable, check_asked_of, read_answers, read_queries
+from clqa.query_sets import Queries, QueryTable, check_asked_of, read_answers, read_queries
 from clqa.tuples import combined, common_variables
 
 
@@ -52,6 +53,7 @@ def predict_answers(
     answers = _answers_of(queries, path_to_queries, path_to_answers) if basis == "answers" else {}
     options = own_settings(settings)
     if takes_links(module):
+        queries = _in_order_of_relations(queries)
         options["links"] = module.open_links(
             path_to_predictor, graph, settings["calibration"], settings.get("hybrid", False)
         )
@@ -91,6 +93,18 @@ def _answers_of(queries: QueryTable, path_to_queries, path_to_answers) -> dict:
             what = f"{shape}: answers of other queries than {path_to_queries}, or in another order"
             raise damaged(path_to_answers, what, "split_answers")
     return answers.shapes
+
+
+def _in_order_of_relations(queries: QueryTable) -> QueryTable:
+    """The queries of each shape by their relations, the last one first.
+
+    Those side by side then follow links of the same relations, whose rows they share.
+    """
+    shapes = {}
+    for shape, part in queries.shapes.items():
+        order = np.lexsort(part.relations.T)
+        shapes[shape] = Queries(part.query_ids[order], part.anchors[order], part.relations[order])
+    return queries._replace(shapes=shapes)
 
 
 def _all_batches(

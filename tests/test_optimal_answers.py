@@ -170,12 +170,12 @@ def five_best(links):
     """Of a 2p query degrees that are right for five, and the entities whose rows that took."""
     asked = []
 
-    def rows(entities, relations):
+    def tiles(entities, relations):
         asked.extend(entities.tolist())
-        return links.rows(entities, relations)
+        return links.tiles(entities, relations)
 
     queries = Optimization(
-        SparseRows(links._replace(rows=rows)), np.array([[0]]), np.array([[0, 1]])
+        SparseRows(links._replace(tiles=tiles)), np.array([[0]]), np.array([[0, 1]])
     )
     return best_degrees(plan(parse("r1(s1,e1)&r2(e1,f)")).root, queries, 5)[0], set(asked)
 

@@ -35,9 +35,9 @@ def test_rows_are_computed_again_only_if_they_did_not_fit(most_bytes, n_times):
 
     def counted(entities, relations):
         computed.extend(entities.tolist())
-        return links.rows(entities, relations)
+        return links.tiles(entities, relations)
 
-    rows = SparseRows(links._replace(rows=counted), most_bytes)
+    rows = SparseRows(links._replace(tiles=counted), most_bytes)
     for keys in (np.arange(5), np.arange(5, 10), np.arange(5, 10), np.arange(5)):
         rows.of(keys)
     assert computed.count(7) == 1

@@ -98,19 +98,20 @@ _LANES = 64
 
 @kernel
 def _fall_from_largest(found, factor, differences):
-    n = found.shape[1]
-    whole = n // _LANES * _LANES
+    n = np.uint32(found.shape[1])
+    n_blocks = np.uint32(n // _LANES)
     for i in range(len(found)):
-        row = found[i]
+        row, own = found[i], differences[i]
         largest = np.full(_LANES, row[0])
-        for first in range(0, whole, _LANES):
-            for lane in range(_LANES):
-                largest[lane] = max(largest[lane], row[first + lane])
+        for block in range(n_blocks):
+            first = np.uint32(block * np.uint32(_LANES))
+            for lane in range(np.uint32(_LANES)):
+                largest[lane] = max(largest[lane], row[np.uint32(first + lane)])
         most = largest.max()
-        for j in range(whole, n):
+        for j in range(np.uint32(n_blocks * np.uint32(_LANES)), n):
             most = max(most, row[j])
         for j in range(n):
-            differences[i, j] = (row[j] - most) * factor
+            own[j] = (row[j] - most) * factor
 
 
 @kernel

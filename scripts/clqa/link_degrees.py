@@ -4,7 +4,7 @@ A row belongs to a head and a relation, or to a tail and the reciprocal relation
 followed in both directions. Answering methods know of links nothing but their rows.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 import numpy as np
@@ -14,6 +14,8 @@ from clqa.given_sets import check_vectors
 from clqa.graphs import NO_DEGREES
 from clqa.link_queries import LinkQueries, tails_of
 from clqa.predictors import BLOCK
+from clqa.ragged import part_of
+from clqa.ragged_sets import row_numbers
 
 # Bytes of rows that are worth computing at a time: enough for matrix products to be fast.
 _CHUNK_BYTES = 2**25
@@ -27,9 +29,10 @@ class LinkDegrees(NamedTuple):
     n_entities : int
     reciprocal : (n_relations,) int
         For each relation the one whose tails are its heads; such may follow those of the graph.
-    rows : function of entities (n,) and relations (n,)
-        The degrees (n, n_entities), float32 from 0 to 1, of every entity as the tail of each; the
-        same bits for the same link in every call, in an array that the caller may overwrite.
+    tiles : function of entities (n,) and relations (n,)
+        Iterates over the degrees (m, n_entities), float32 from 0 to 1, of every entity as the tail
+        of some of them after the others; the same bits for the same link in every call, in arrays
+        that the caller may overwrite, and that stand until the next is asked for.
     kept : dict
         What methods keep of these links from one batch of queries to the next, by a name.
     given : (n_vectors, n_entities) float32
@@ -40,10 +43,18 @@ class LinkDegrees(NamedTuple):
 
     n_entities: int
     reciprocal: np.ndarray
-    rows: Callable[[np.ndarray, np.ndarray], np.ndarray]
+    tiles: Callable[[np.ndarray, np.ndarray], Iterator[np.ndarray]]
     kept: dict
     given: np.ndarray = NO_DEGREES
     edges: LinkQueries | None = None
+
+    def rows(self, entities: np.ndarray, relations: np.ndarray) -> np.ndarray:
+        """The degrees (n, n_entities) of every entity as the tail of each of n."""
+        found, n_done = np.empty((len(entities), self.n_entities), np.float32), 0
+        for tile in self.tiles(entities, relations):
+            found[n_done : n_done + len(tile)] = tile
+            n_done += len(tile)
+        return found
 
     def vector(self, number: int) -> np.ndarray:
         """Degrees (n_entities,) by a vector, counted from 1; not to be written to."""
@@ -62,19 +73,21 @@ def weighted_links(weights: np.ndarray, given: np.ndarray = NO_DEGREES) -> LinkD
     both = np.concatenate([clamped(weights), clamped(weights).transpose(0, 2, 1)])
     reciprocal = np.arange(len(weights)) + len(weights)
 
-    def rows(entities, relations):
-        return both[relations, entities]
+    def tiles(entities, relations):
+        yield both[relations, entities]
 
-    return LinkDegrees(weights.shape[1], reciprocal, rows, {}, given)
+    return LinkDegrees(weights.shape[1], reciprocal, tiles, {}, given)
 
 
 def with_edges(links: LinkDegrees, edges: LinkQueries) -> LinkDegrees:
     """The links with those of known edges set to 1, as CQD-Hybrid and QTO have it."""
 
-    def rows(entities, relations):
-        found = links.rows(entities, relations)
-        tails = tails_of(edges, entities, relations)
-        found[np.repeat(np.arange(len(found)), tails.lengths()), tails.values] = 1
-        return found
+    def tiles(entities, relations):
+        known, first = tails_of(edges, entities, relations), 0
+        for tile in links.tiles(entities, relations):
+            tails = part_of(known, first, first + len(tile))
+            tile[row_numbers(tails), tails.values] = 1
+            first += len(tile)
+            yield tile
 
-    return links._replace(rows=rows, kept={}, edges=edges)
+    return links._replace(tiles=tiles, kept={}, edges=edges)

@@ -38,7 +38,7 @@ from clqa.formulas import Formula, free_variables
 from clqa.graphs import Graph
 from clqa.methods import LINK_SETTINGS, LINKS
 from clqa.plans import Plan
-from clqa.ragged import Ragged
+from clqa.ragged import Ragged, part_of
 from clqa.ragged_sets import row_numbers
 
 
@@ -98,8 +98,7 @@ def batches(queries: QueryBatch, n_entities: int, chunk_bytes: int) -> Iterator[
         part = slice(first, first + step)
         answers = queries.answers
         if answers is not None:
-            offsets = answers.offsets[first : first + step + 1]
-            answers = Ragged(offsets - offsets[0], answers.values[offsets[0] : offsets[-1]])
+            answers = part_of(answers, first, min(first + step, len(queries.query_ids)))
         columns = (column[part] for column in queries[1:4])
         yield QueryBatch(queries.plan, *columns, answers, queries.formula)
 

@@ -9,10 +9,10 @@ import numpy as np
 from clqa.calibrations import calibration
 from clqa.errors import InputError
 from clqa.graphs import Graph
-from clqa.link_degrees import LinkDegrees, with_edges
+from clqa.link_degrees import LinkDegrees, rows_at_a_time, with_edges
 from clqa.link_queries import link_queries, tails_of
 from clqa.predictors import Predictor, open_predictor, scores
-from clqa.ragged import Ragged, ragged
+from clqa.ragged import part_of, ragged
 
 # Scores that are calibrated at a time; they stay in cache while several passes go over them.
 _TILE_BYTES = 2**19
@@ -50,17 +50,19 @@ def predicted_links(
     # Degrees that count tails count those that the predictor has been trained on.
     train = link_queries(graph, ("train",) if "train" in graph.triples else graph.triples)
 
-    def rows(entities, relations):
-        offsets, tails = tails_of(train, entities, relations)
-        found = scores(predictor, entities, relations)
-        step = max(1, _TILE_BYTES // (4 * n_entities))
-        for first in range(0, len(found), step):
-            ends = offsets[first : first + step + 1]
-            known = Ragged(ends - ends[0], tails[ends[0] : ends[-1]])
-            found[first : first + step] = degrees(found[first : first + step], known)
-        return found
+    step, n_rows = max(1, _TILE_BYTES // (4 * n_entities)), rows_at_a_time(n_entities)
 
-    links = LinkDegrees(n_entities, predictor.reciprocal, rows, {}, graph.degrees)
+    def tiles(entities, relations):
+        known = tails_of(train, entities, relations)
+        room = np.empty((min(n_rows, len(entities)), n_entities), np.float32)
+        for block in range(0, len(entities), n_rows):
+            asked = entities[block : block + n_rows], relations[block : block + n_rows]
+            found = scores(predictor, *asked, out=room[: len(asked[0])])
+            for first in range(0, len(found), step):
+                tile = found[first : first + step]
+                yield degrees(tile, part_of(known, block + first, block + first + len(tile)))
+
+    links = LinkDegrees(n_entities, predictor.reciprocal, tiles, {}, graph.degrees)
     return with_edges(links, link_queries(graph, graph.triples)) if hybrid else links
 
 

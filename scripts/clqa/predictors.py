@@ -19,7 +19,7 @@ from clqa.graphs import Graph
 # Rows of a product, at most, and what their number is a multiple of: BLAS has no rest to treat by
 # itself, and the scores of a row are the same bits whatever rows come with it. As it multiplies
 # small matrices in ways of their own, rows of few numbers are multiplied so many at a time always.
-BLOCK, _TILE = 256, 64
+BLOCK, _TILE = 512, 64
 _SMALL = 2**16
 
 
@@ -52,7 +52,12 @@ class Predictor(NamedTuple):
     fitted: dict
 
 
-def scores(predictor: Predictor, entities: np.ndarray, relations: np.ndarray) -> np.ndarray:
+def scores(
+    predictor: Predictor,
+    entities: np.ndarray,
+    relations: np.ndarray,
+    out: np.ndarray | None = None,
+) -> np.ndarray:
     """Scores (n, n_entities) float32 of every entity as t in r(h, t), higher is better.
 
     Parameters
@@ -60,9 +65,11 @@ def scores(predictor: Predictor, entities: np.ndarray, relations: np.ndarray) ->
     entities, relations : (n,) int
         The heads h and the relations r. For the heads of given tails t pass these, with
         `predictor.reciprocal[relations]`.
+    out : (n, n_entities) float32, optional
+        Where to write them.
     """
     entities, relations = np.asarray(entities), np.asarray(relations)
-    found = np.empty((len(entities), len(predictor.entities)), np.float32)
+    found = np.empty((len(entities), len(predictor.entities)), np.float32) if out is None else out
     model = MODELS[predictor.model]
     step = BLOCK if predictor.entities.size > _SMALL else _TILE
     for first in range(0, len(entities), step):

@@ -38,6 +38,12 @@ def ragged(rows, arity: int = 1) -> Ragged:
     return Ragged(offsets, np.concatenate([nothing, *rows]))
 
 
+def part_of(rows: Ragged, first: int, last: int) -> Ragged:
+    """The rows from `first` to before `last`."""
+    offsets = rows.offsets[first : last + 1]
+    return Ragged(offsets - offsets[0], rows.values[offsets[0] : offsets[-1]])
+
+
 def is_ascending(ids: Ragged) -> bool:
     """Whether the ids, or tuples, of each row ascend, each of them once."""
     rises = np.zeros(max(len(ids.values) - 1, 0), bool)

@@ -3,17 +3,13 @@
 import numpy as np
 
 from clqa.kernels import kernel
-from clqa.link_degrees import LinkDegrees, rows_at_a_time
+from clqa.link_degrees import LinkDegrees
 from clqa.link_queries import by_relation
-from clqa.predictors import BLOCK
 from clqa.ragged import Ragged
 
-# Bytes of rows that are computed at a time, unless they are fewer than whole products make: they
-# are still in cache when their zeros are left out.
-_CHUNK_BYTES = 2**22
 _AT_A_TIME = 4096
 # Entries of a row that are looked at together.
-_LANES = 16
+_LANES = 4
 
 
 class SparseRows:
@@ -62,18 +58,15 @@ class SparseRows:
 
     def _computed(self, keys: np.ndarray) -> tuple[Ragged, np.ndarray]:
         n_entities = self.links.n_entities
-        blocks = max(1, _CHUNK_BYTES // (4 * n_entities * BLOCK))
-        step = min(BLOCK * blocks, rows_at_a_time(n_entities))
         tails, held = [np.empty(0, np.int32)], [np.empty(0, np.float32)]
-        lengths = np.zeros(len(keys), np.int64)
-        for first in range(0, len(keys), step):
-            part = keys[first : first + step]
-            rows = self.links.rows(part % n_entities, part // n_entities)
-            listed = np.empty(rows.size, np.int32), np.empty(rows.size, np.float32)
-            own = lengths[first : first + step]
-            n = _list_above_zero(rows, rows.view(np.int32), own, *listed)
+        lengths, first = np.zeros(len(keys), np.int64), 0
+        for tile in self.links.tiles(keys % n_entities, keys // n_entities):
+            listed = np.empty(tile.size, np.int32), np.empty(tile.size, np.float32)
+            own = lengths[first : first + len(tile)]
+            n = _list_above_zero(tile, tile.view(np.int32), own, *listed)
             tails.append(listed[0][:n].copy())
             held.append(listed[1][:n].copy())
+            first += len(tile)
         offsets = np.concatenate([[0], np.cumsum(lengths)])
         return Ragged(offsets, np.concatenate(tails)), np.concatenate(held)
 
@@ -114,21 +107,23 @@ def _found(keys: np.ndarray, asked: np.ndarray) -> tuple[np.ndarray, np.ndarray]
 @kernel
 def _list_above_zero(rows, bits, lengths, tails, held):
     """List the entries of rows; `bits` are those of the same numbers, which are 0 or above."""
-    n, n_listed = rows.shape[1], 0
-    whole = n // _LANES * _LANES
+    n, n_listed = np.uint32(rows.shape[1]), np.uint64(0)
+    n_blocks = np.uint32(n // _LANES)
     for i in range(len(rows)):
         row, own = rows[i], bits[i]
         before = n_listed
-        for first in range(0, n, _LANES):
-            last, together = n, np.int32(1)
-            if first < whole:
-                last, together = first + _LANES, np.int32(0)
-                for lane in range(_LANES):
-                    together |= own[first + lane]
+        for block in range(n_blocks):
+            first, together = np.uint32(block * np.uint32(_LANES)), np.int32(0)
+            for lane in range(np.uint32(_LANES)):
+                together |= own[np.uint32(first + lane)]
             if together:
-                for j in range(first, last):
-                    tails[n_listed], held[n_listed] = j, row[j]
-                    n_listed += own[j] != 0
+                for lane in range(np.uint32(_LANES)):
+                    tail = np.uint32(first + lane)
+                    tails[n_listed], held[n_listed] = tail, row[tail]
+                    n_listed += np.uint64(own[tail] != 0)
+        for tail in range(np.uint32(n_blocks * np.uint32(_LANES)), n):
+            tails[n_listed], held[n_listed] = tail, row[tail]
+            n_listed += np.uint64(own[tail] != 0)
         lengths[i] = n_listed - before
     return n_listed
 
