@@ -24,6 +24,8 @@ N_PAIRS = _TABLE + 2 * _WIDE
 # those times the second they give each threshold as it is rounded, without a division.
 _HIGH = 83886 / 2**23
 _LOW = float(Fraction(1, 100) - Fraction(83886, 2**23))
+# Times 2**(8 b) the highest byte of this is b.
+_BYTES = np.uint64(0x0001020304050607)
 # A row is cut into so many lanes per entity that may be kept, whose maxima are looked at first.
 _LANES_PER_KEPT = 2
 # If more than so many candidates per kept one reach a threshold, lanes tell a better one.
@@ -110,12 +112,16 @@ def _listed(places, least, marked, kept):
     for word in range(np.uint32(words.size)):
         marked[n_marked] = word
         n_marked = np.uint32(n_marked + np.uint32(((words[word] + addend) & eighth) != 0))
-    size = 0
+    size, one = np.uint64(0), np.uint64(1)
     for k in range(n_marked):
-        marks = (words[marked[k]] + addend) & eighth
-        for byte in range(np.uint64(8)):
-            kept[size] = np.int32(8 * marked[k] + byte)
-            size += np.int64((marks >> (np.uint64(8) * byte + np.uint64(7))) & np.uint64(1))
+        word = np.uint32(marked[k])
+        marks = ((words[word] + addend) & eighth) >> np.uint64(7)
+        while marks:
+            lowest = marks & (~marks + one)
+            byte = np.uint32((lowest * _BYTES) >> np.uint64(56))
+            kept[size] = np.int32(np.uint32(8) * word + byte)
+            size += one
+            marks ^= lowest
     return size
 
 
