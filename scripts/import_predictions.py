@@ -4,6 +4,7 @@ from clqa.cut_lists import refuse_tuples
 from clqa.errors import placed
 from clqa.failed_shapes import predict_what_can_be
 from clqa.logs import log_to
+from clqa.node_files import on_node
 from clqa.outside_lists import Written, checked_lists, filled_blocks, read_lists
 from clqa.outside_scores import Matrices, blocks, read_matrices
 from clqa.outside_shards import Files, Shard, matched, open_shard, reader, sidecar_of, with_rows
@@ -78,18 +79,19 @@ def import_predictions(
 
 if __name__ == "__main__":
     log_to(snakemake.log[0])
-    import_predictions(
-        path_to_queries=snakemake.input.queries,
-        path_to_graph_entities=snakemake.input.graph_entities,
-        path_to_graph_relations=snakemake.input.graph_relations,
-        paths_to_scores=snakemake.params.files["scores"],
-        paths_to_rows=snakemake.params.files.get("rows", []),
-        path_to_predictions=snakemake.output.predictions,
-        path_to_sidecar=snakemake.output.sidecar,
-        model=snakemake.params.model,
-        entry=snakemake.params.entry,
-        missing=snakemake.params.missing,
-        path_to_entities=snakemake.input.get("own_entities"),
-        path_to_relations=snakemake.input.get("own_relations"),
-        absent=snakemake.params.absent,
-    )
+    with on_node(snakemake.output.predictions) as path_to_predictions:
+        import_predictions(
+            path_to_queries=snakemake.input.queries,
+            path_to_graph_entities=snakemake.input.graph_entities,
+            path_to_graph_relations=snakemake.input.graph_relations,
+            paths_to_scores=snakemake.params.files["scores"],
+            paths_to_rows=snakemake.params.files.get("rows", []),
+            path_to_predictions=path_to_predictions,
+            path_to_sidecar=snakemake.output.sidecar,
+            model=snakemake.params.model,
+            entry=snakemake.params.entry,
+            missing=snakemake.params.missing,
+            path_to_entities=snakemake.input.get("own_entities"),
+            path_to_relations=snakemake.input.get("own_relations"),
+            absent=snakemake.params.absent,
+        )

@@ -21,6 +21,7 @@ from clqa.models import (
     takes_links,
     visible_parts,
 )
+from clqa.node_files import on_node
 from clqa.plans import plan, tree_plan
 from clqa.predictions import join_predictions, write_predictions
 from clqa.query_sets import Queries, QueryTable, check_asked_of, read_answers, read_queries
@@ -133,15 +134,16 @@ def _with_progress(parts: Iterator[QueryBatch], queries: QueryTable) -> Iterator
 
 if __name__ == "__main__":
     log_to(snakemake.log[0])
-    predict_answers(
-        path_to_graph=snakemake.input.graph,
-        path_to_queries=snakemake.input.queries,
-        path_to_predictions=snakemake.output.predictions,
-        path_to_sidecar=snakemake.output.sidecar,
-        model=snakemake.params.model,
-        method=snakemake.params.method,
-        settings=snakemake.params.settings,
-        split=snakemake.params.split,
-        path_to_answers=snakemake.input.get("answers"),
-        path_to_predictor=snakemake.input.get("predictor") or None,
-    )
+    with on_node(snakemake.output.predictions) as path_to_predictions:
+        predict_answers(
+            path_to_graph=snakemake.input.graph,
+            path_to_queries=snakemake.input.queries,
+            path_to_predictions=path_to_predictions,
+            path_to_sidecar=snakemake.output.sidecar,
+            model=snakemake.params.model,
+            method=snakemake.params.method,
+            settings=snakemake.params.settings,
+            split=snakemake.params.split,
+            path_to_answers=snakemake.input.get("answers"),
+            path_to_predictor=snakemake.input.get("predictor") or None,
+        )

@@ -20,6 +20,7 @@ from clqa.filters import FILTERS, with_test
 from clqa.formulas import parse
 from clqa.graphs import Graph, read_graph
 from clqa.logs import log_to
+from clqa.node_files import from_node, leave_node
 from clqa.outside_lists import taken_lists
 from clqa.plans import plan
 from clqa.predictions import MISSING, Predictions, open_predictions
@@ -213,7 +214,7 @@ def _table(answers: AnswerTable, counts: list[Competitors], rules: list[str]) ->
 if __name__ == "__main__":
     log_to(snakemake.log[0])
     rank_answers(
-        path_to_predictions=snakemake.input.predictions,
+        path_to_predictions=from_node(snakemake.input.predictions),
         path_to_sidecar=snakemake.input.sidecar,
         path_to_answers=snakemake.input.answers,
         path_to_ranks=snakemake.output.ranks,
@@ -226,3 +227,4 @@ if __name__ == "__main__":
         path_to_graph=snakemake.input.graph,
         bound=snakemake.params.bound,
     )
+    leave_node(snakemake.input.predictions)

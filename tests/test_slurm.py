@@ -91,14 +91,16 @@ def runs(tmp_path_factory):
     source = clone(folder / "clone")
     with open(source / "scripts/models/popularity.py", "a", encoding="utf-8") as method:
         method.write(DIES_ONCE)
-    local = snakemake(sys.executable, source, folder / "local", "--cores", "1")
-    settings = ("--workflow-profile", "slurm", "--cores", "2", "--latency-wait", "20")
+    settings = ("--config", "keep_predictions=false")
+    local = snakemake(sys.executable, source, folder / "local", "--cores", "1", *settings)
+    settings += ("--workflow-profile", "slurm", "--cores", "2", "--latency-wait", "20")
     site = ("--slurm-status-command", "squeue", "--slurm-no-account")
     site += ("--slurm-init-seconds-before-status-checks", "3")
     end = time.monotonic() + 900
     with private_slurm.running(cpus=4) as slurm:
-        trouble, once = Trouble(slurm), {"CLQA_DIES_ONCE": str(folder / "died")}
-        remote = snakemake(PYTHON, source, folder / "remote", *settings, *site, **once)
+        trouble, told = Trouble(slurm), {"CLQA_DIES_ONCE": str(folder / "died")}
+        told["CLQA_SCRATCH"] = str(folder / "node")
+        remote = snakemake(PYTHON, source, folder / "remote", *settings, *site, **told)
         try:
             while remote.poll() is None:
                 trouble.make()
@@ -126,6 +128,13 @@ def test_results_have_the_bytes_of_a_local_run(runs):
     different = [name for name in ours if not filecmp.cmp(ours[name], theirs[name], shallow=False)]
     assert different == []
     assert "runs/test/report.html" in ours
+
+
+def test_predictions_stay_on_the_node_while_they_are_needed(runs):
+    folder, _, _ = runs
+    # The folder was made for them, and none is left.
+    assert [len(list(place.iterdir())) for place in (folder / "node").iterdir()] == [0]
+    assert not [name for name in files_below(folder / "remote" / "results") if ".npy" in name]
 
 
 def test_few_jobs_are_submitted(runs):

@@ -205,16 +205,35 @@ def test_every_job_has_a_log(finished):
 
 
 def test_other_cores_hash_seeds_and_orders_of_shards_give_the_same_bytes(finished, tmp_path):
-    other = tmp_path / "another name"
+    other, scratch = tmp_path / "another name", {"CLQA_SCRATCH": str(tmp_path / "scratch")}
     last = [f"results/ranks/toy-test/{model}/part-2.parquet" for model in reversed(MODELS)]
-    begun = done(finished, *last, *elsewhere(other), cores=1, PYTHONHASHSEED="1")
+    begun = done(finished, *last, *elsewhere(other), cores=1, PYTHONHASHSEED="1", **scratch)
     assert (begun["sample_queries"], begun["split_answers"], begun["rank_answers"]) == (1, 1, 5)
     assert not list((other / "results").rglob("part-1*"))
-    done(finished, *elsewhere(other), cores=1, PYTHONHASHSEED="1")
+    done(finished, *elsewhere(other), cores=1, PYTHONHASHSEED="1", **scratch)
     ours, theirs = files_below(finished / "results"), files_below(other / "results")
     assert ours.keys() == theirs.keys()
     different = [name for name in ours if not filecmp.cmp(ours[name], theirs[name], shallow=False)]
     assert different == []
+    assert files_below(tmp_path / "scratch") == {}
+
+
+def test_predictions_that_a_node_has_lost_are_made_again(finished, tmp_path):
+    other, scratch = tmp_path / "other", {"CLQA_SCRATCH": str(tmp_path / "$WHERE"), "WHERE": "node"}
+    arguments = (*elsewhere(other), "keep_predictions=false")
+    dump = "results/predictions/toy-test/constant/part-1.npy"
+    ranks = "results/ranks/toy-test/constant/part-1.parquet"
+    done(finished, dump, *arguments, **scratch)
+    (made,) = files_below(tmp_path / "node").values()
+    assert (other / dump).read_text().endswith(str(made))
+    made.unlink()
+    failed = snakemake(finished, ranks, *arguments, **scratch)
+    assert failed.returncode == 1
+    assert f"{dump}: its content is on a disk of another node" in failed.stdout + failed.stderr
+    jobs = {"predict_answers": 1, "rank_answers": 1}
+    assert done(finished, ranks, *arguments, **scratch) == jobs
+    assert files_below(tmp_path / "node") == {}
+    assert (other / ranks).read_bytes() == (finished / ranks).read_bytes()
 
 
 # What a change makes anew

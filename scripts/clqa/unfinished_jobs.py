@@ -8,6 +8,7 @@ from typing import NamedTuple
 from clqa.errors import InputError
 from clqa.failed_shapes import abridged_line
 from clqa.files import SEAL, read_json
+from clqa.node_files import leave_node
 from clqa.scores import RANKS
 from clqa.tables import table_metadata
 
@@ -116,6 +117,7 @@ def remove_partial(dag) -> list[str]:
         lacking = [ranks] if _failed(ranks, _about_ranks) else []
         lacking += [sidecar] if predicted and _failed(sidecar) else []
         for path in [*job.output, *predicted] if lacking else []:
+            leave_node(path)
             Path(path).unlink(missing_ok=True)
         removed += map(str, lacking)
     return removed

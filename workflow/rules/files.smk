@@ -1,6 +1,13 @@
 # Which files the rules of predictions read, which of theirs are kept, and what a run ends with.
 import itertools
+import os
 import shutil
+
+from clqa.node_files import VARIABLE
+
+# Only what is removed after use may stay on a disk of the node.
+if RUN.settings["keep_predictions"]:
+    os.environ.pop(VARIABLE, None)
 
 
 def kept(path):
