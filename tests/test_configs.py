@@ -380,6 +380,12 @@ def test_a_missing_key_is_named_with_its_meaning():
     assert message.startswith("query_sets.yaml: mine: the key graph is missing (The graph that")
 
 
+def test_a_misspelt_key_is_told_before_the_missing_one_that_it_stands_for():
+    schema = read_yaml(SCHEMAS / "query_sets.schema.yaml")
+    message = refusal(validated, {"mine": {"grpah": "UMLS", "split": "test"}}, schema, "file")
+    assert message.startswith("file: mine: unknown key grpah (did you mean graph?)")
+
+
 def test_names_in_catalogues_are_checked(tmp_path):
     yaml_file(tmp_path, '"a/b": r1(s1,f)\n', "shapes.yaml")
     schema = read_yaml(SCHEMAS / "shapes.schema.yaml")

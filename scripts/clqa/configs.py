@@ -119,6 +119,10 @@ def _size(node: yaml.Node, sizes: dict[int, int]) -> int:
     return sizes[id(node)]
 
 
+# A key that is unknown beside one that is missing is most often that one, misspelt.
+_RELEVANCE = jsonschema.exceptions.by_relevance(strong=frozenset({"additionalProperties"}))
+
+
 def validated(content: dict, schema: dict, source: str) -> dict:
     """A copy of `content` with the schema's defaults filled in, keys in the schema's order.
 
@@ -130,7 +134,9 @@ def validated(content: dict, schema: dict, source: str) -> dict:
     try:
         for path, reason in _unusable(content):
             raise InputError(f"{source}: {path.removeprefix('.')}: {reason}")
-        error = jsonschema.exceptions.best_match(_Validator(schema).iter_errors(content))
+        error = jsonschema.exceptions.best_match(
+            _Validator(schema).iter_errors(content), _RELEVANCE
+        )
         if error is not None:
             raise InputError(f"{source}: {explanation(error)}")
         return _filled(content, schema, schema)

@@ -58,9 +58,7 @@ def from_node(path: str | os.PathLike) -> Path:
         return Path(path)
     if not target.is_file():
         Path(path).unlink()
-        raise InputError(
-            f"{path}: its content is on a disk of another node or lost; run again"
-        )
+        raise InputError(f"{path}: its content is on a disk of another node or lost; run again")
     return target
 
 
