@@ -190,3 +190,11 @@ def test_a_temperature_is_fitted_to_whole_rows_and_judged_by_links_that_are_not_
 
     best = fitted_parameters(predictor, graph)[name]["temperature"]
     assert loss(best) <= min(loss(best * 1.05), loss(best / 1.05))
+
+
+@pytest.mark.parametrize("name", ["softmax", "softmax-observed"])
+def test_what_is_no_number_stays_none(name):
+    scores = np.array([[1, np.nan, 2, 0], [1, 3, 2, 0]], np.float32)
+    degrees = calibration(name)(scores, ragged([[0], [0]]), threshold=0.01)
+    assert np.isnan(degrees[0, 1])
+    assert np.isfinite(degrees[1]).all()

@@ -9,6 +9,7 @@ import yaml
 
 from clqa.configs import read_catalogue, read_yaml, resolved, validated
 from clqa.errors import InputError
+from clqa.files import write_json
 from clqa.formulas import parse
 from clqa.runs import read_run
 from clqa.shards import MAX_BYTES, asked_count, shards, size
@@ -621,3 +622,24 @@ def test_the_page_has_the_words_of_the_schemas():
 def test_explanations_of_other_rules_are_one_line():
     schema = {"type": "object", "properties": {"a": {"minItems": 2, "type": "array"}}}
     assert "a: [] is too short" in refusal(validated, {"a": []}, schema, "file")
+
+
+def test_shards_stay_when_a_file_that_was_taken_is_gone(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    parts = ("train", "valid", "test")
+    for part in parts:
+        (tmp_path / f"{part}.txt").write_text("a\tlikes\tb\n")
+    files = ", ".join(f"{part}: {part}.txt" for part in parts)
+    graph = f"mine: {{ source: {{ kind: path, folder: . }}, files: {{ {files} }} }}\n"
+    yaml_file(tmp_path, graph, "graphs.yaml")
+    queries = "mine-test: { graph: mine, split: test, sampling: { count: 20 } }\n"
+    yaml_file(tmp_path, queries, "query_sets.yaml")
+    mine = {"catalogues": [str(tmp_path)], "query_sets": ["mine-test"], "shapes": ["1p", "2p"]}
+    before = run_with(**mine).shards["mine-test"]
+    assert list(before) == ["all"]
+    (tmp_path / "test.txt").unlink()
+    assert list(run_with(**mine).shards["mine-test"]) == ["1p", "2p"]
+    taken = {part: {"path": f"{part}.txt", "size": 10} for part in parts}
+    (tmp_path / "results/graphs/mine").mkdir(parents=True)
+    write_json(tmp_path / "results/graphs/mine/receipt.json", {"files": taken})
+    assert run_with(**mine).shards["mine-test"] == before

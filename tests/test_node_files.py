@@ -41,7 +41,7 @@ def test_a_file_on_the_node_is_read_until_it_is_left(tmp_path, node):
 def test_what_another_node_has_is_made_anew(tmp_path, node):
     path = written(tmp_path / "a.npy")
     from_node(path).unlink()
-    with pytest.raises(InputError, match=r"a\.npy: .* another node, or is lost; run again"):
+    with pytest.raises(InputError, match=r"a\.npy: .* another node or lost; run again"):
         from_node(path)
     assert not path.exists()
     leave_node(path)
@@ -65,7 +65,32 @@ def test_a_new_file_takes_the_place_of_one_that_was_not_on_the_node(tmp_path, no
 def test_messages_name_the_result(tmp_path, node):
     with pytest.raises(InputError) as caught, on_node(tmp_path / "a.npy") as target:
         raise InputError(f"{target}: the scores of query q1 hold a NaN")
-    assert str(caught.value) == f"{tmp_path / 'a.npy'}: the scores of query q1 hold a NaN"
+    there = f"{tmp_path / 'a.npy'} (on this node {target})"
+    assert str(caught.value) == f"{there}: the scores of query q1 hold a NaN"
+
+
+def test_content_comes_home_where_no_disk_is_named_any_more(tmp_path, node, monkeypatch):
+    path = written(tmp_path / "a.npy")
+    monkeypatch.delenv("CLQA_SCRATCH")
+    assert from_node(path) == path
+    leave_node(path)
+    assert path.read_text() == "x"
+    assert list(node.iterdir()) == []
+
+
+@pytest.mark.parametrize("named", ["$NOPE", "/tmp/${NOPE}/x", "~/x", "scratch", " "])
+def test_what_is_no_absolute_path_is_refused(tmp_path, monkeypatch, named):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("CLQA_SCRATCH", named)
+    with pytest.raises(InputError, match="expected an absolute path, in which all variables are"):
+        written(tmp_path / "a.npy")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_damaged_name_is_one_of_a_file_that_is_lost(tmp_path, node):
+    (tmp_path / "a.npy").write_text("on a disk of the node: " + "x" * 5000)
+    with pytest.raises(InputError, match="lost; run again"):
+        from_node(tmp_path / "a.npy")
 
 
 def open_to_others(folder):

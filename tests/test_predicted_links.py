@@ -166,6 +166,16 @@ def test_a_softmax_row_sums_to_the_number_of_train_tails():
         assert row.sum() == pytest.approx(max(1, sum(edge in train for edge in edges)), rel=1e-5)
 
 
+@pytest.mark.parametrize("kind", ["softmax", "softmax-observed", "min-max"])
+def test_scores_that_overflow_are_refused(kind):
+    graph, (heads, relations) = random_graph(), every_link()
+    predictor = random_predictor(graph)
+    large = predictor._replace(entities=predictor.entities * np.float32(1e25))
+    links = predicted_links(large, graph, {"kind": kind})
+    with np.errstate(all="ignore"), pytest.raises(InputError, match="vectors are too large"):
+        links.rows(heads, relations)
+
+
 @pytest.mark.parametrize("parts", [("train",), ("train", "valid")])
 def test_hybrid_links_are_certain_where_the_loaded_triples_have_an_edge(parts):
     graph, (heads, relations) = random_graph(), every_link()

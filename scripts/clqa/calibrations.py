@@ -140,7 +140,8 @@ def _scale_and_cut(shares, factors, threshold, ceiling):
         row, factor = shares[i], factors[i]
         for j in range(row.size):
             degree = row[j] * factor
-            row[j] = min(degree, ceiling) if degree >= threshold else 0
+            degree = ceiling if degree > ceiling else degree
+            row[j] = 0 if degree < threshold else degree  # so that what is no number stays it
 
 
 def min_max(found: np.ndarray, tails: Ragged, *, ceiling: float = 1.0) -> np.ndarray:

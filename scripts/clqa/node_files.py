@@ -7,6 +7,7 @@ predictions. The workflow removes the file that names the place as it removes an
 import contextlib
 import hashlib
 import os
+import shutil
 import stat
 from collections.abc import Iterator
 from pathlib import Path
@@ -29,59 +30,81 @@ def on_node(path: str | os.PathLike) -> Iterator[Path]:
     Raises
     ------
     InputError
-        If what `CLQA_SCRATCH` names is no folder of the user's own.
+        If what `CLQA_SCRATCH` names is no absolute path, or no folder of the user's own.
     """
-    path, named = Path(path), os.environ.get(VARIABLE)
-    if not named:
+    path = Path(path)
+    if not _is_asked_for():
         yield path
         return
     digest = hashlib.sha256(os.fsencode(path.absolute())).hexdigest()
-    target = _own_folder(named) / f"{digest[:32]}{path.suffix}"
+    target = _own_folder() / f"{digest[:32]}{path.suffix}"
     try:
         yield target
     except InputError as error:  # the user knows the other name
-        raise InputError(str(error).replace(str(target), str(path))) from error
+        both = f"{path} (on this node {target})"
+        raise InputError(str(error).replace(str(target), both)) from error
     with replacing(path) as temporary:
         temporary.write_bytes(_MARK + os.fsencode(target))
 
 
 def from_node(path: str | os.PathLike) -> Path:
-    """The path to read from.
+    """The path to read from; where `CLQA_SCRATCH` is not set any more, the content comes home.
 
     Raises
     ------
     InputError
         If the file is not on this node. `path` is removed then, so that it is made anew.
     """
-    target = _named(path)
+    path, target = Path(path), _named(path)
     if target is None:
-        return Path(path)
-    if not target.is_file():
-        Path(path).unlink()
+        return path
+    if not os.path.isfile(target):  # noqa: PTH113 - a name that is too long is of no file
+        path.unlink()
         raise InputError(f"{path}: its content is on a disk of another node or lost; run again")
-    return target
+    if _is_asked_for():
+        return target
+    with replacing(path) as temporary:
+        shutil.copyfile(target, temporary)
+    _remove(target)
+    return path
 
 
 def leave_node(path: str | os.PathLike) -> None:
     """Remove the file on the node that a file names, if `on_node` has made it."""
     target = _named(path)
-    if target is not None and target.parent.name == _name():
+    if target is not None:
+        _remove(target)
+
+
+def _remove(target: Path) -> None:
+    if target.parent.name == _name():
         target.unlink(missing_ok=True)
 
 
 def _named(path: str | os.PathLike) -> Path | None:
-    """What a file names; None if it is one by itself, or is missing."""
+    """What a file names; None if it is one by itself, or there is none."""
     try:
         with open(path, "rb") as stream:
             is_name = stream.read(len(_MARK)) == _MARK
             return Path(os.fsdecode(stream.read())) if is_name else None
-    except FileNotFoundError:
+    except OSError:
         return None
 
 
-def _own_folder(named: str) -> Path:
+def _is_asked_for() -> bool:
+    return bool(os.environ.get(VARIABLE))
+
+
+def _own_folder() -> Path:
     """A folder that nobody else may write to; in a shared one somebody could wait for us."""
-    folder = Path(os.path.expandvars(named)) / _name()
+    named = os.environ[VARIABLE]
+    place = Path(os.path.expandvars(named))
+    if "$" in str(place) or not place.is_absolute():
+        raise InputError(
+            f"{VARIABLE}={named}: stands for {place} here; expected an absolute path, in which all"
+            " variables are set"
+        )
+    folder = place / _name()
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     except OSError as error:
@@ -92,6 +115,10 @@ def _own_folder(named: str) -> Path:
     found = folder.lstat()
     if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.getuid() or found.st_mode & 0o077:
         raise InputError(f"{VARIABLE}={named}: {folder} is not this user's alone; remove it")
+    if not os.access(folder, os.W_OK | os.X_OK):
+        raise InputError(
+            f"{VARIABLE}={named}: {folder} cannot be written to; let it be, or remove it"
+        )
     return folder
 
 

@@ -212,6 +212,8 @@ def _as_scores(column: pa.ChunkedArray) -> pa.ChunkedArray:
 
     A NaN is one for its query, and not for all.
     """
+    if pa.types.is_dictionary(column.type):
+        column = column.cast(column.type.value_type)
     kind = column.type
     if pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_null(kind):
         column = pc.fill_null(column.cast(pa.float64(), safe=False), np.nan)

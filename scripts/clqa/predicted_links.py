@@ -60,7 +60,12 @@ def predicted_links(
             found = scores(predictor, *asked, out=room[: len(asked[0])])
             for first in range(0, len(found), step):
                 tile = found[first : first + step]
-                yield degrees(tile, part_of(known, block + first, block + first + len(tile)))
+                tile = degrees(tile, part_of(known, block + first, block + first + len(tile)))
+                if np.isnan(tile.max()):
+                    raise InputError(
+                        "the predictor's scores are no numbers: its vectors are too large"
+                    )
+                yield tile
 
     links = LinkDegrees(n_entities, predictor.reciprocal, tiles, {}, graph.degrees)
     return with_edges(links, link_queries(graph, graph.triples)) if hybrid else links

@@ -8,6 +8,7 @@ from clqa.canonical_forms import canonical
 from clqa.competitions import RAW, WITH_TEST, competitions
 from clqa.configs import Catalogue, matching, read_catalogue, read_yaml, unknown_name, validated
 from clqa.errors import InputError, placed
+from clqa.files import read_json
 from clqa.formulas import Formula, atoms, free_variables, parse, to_text, vectors
 from clqa.graph_entries import complete_entry, local_files, vectors_of
 from clqa.methods import CONTROLS, check_settings, needs_trees, takes_links
@@ -479,10 +480,23 @@ def _most_entities(graphs: Catalogue, graph: str) -> int | None:
     if "entities" in entry.get("facts", {}):
         return entry["facts"]["entities"]
     files = [Path(file) for file in local_files(entry, graphs.folders[graph])]
-    if not files or any(file.suffix in PACKED or not file.is_file() for file in files):
+    sizes = [_bytes_of(file, graph) for file in files if file.suffix not in PACKED]
+    if not files or len(sizes) < len(files) or None in sizes:
         return None
     # A line has two entities at most, and six bytes at least.
-    return sum(file.stat().st_size for file in files) // 3
+    return sum(sizes) // 3
+
+
+def _bytes_of(file: Path, graph: str) -> int | None:
+    """Size of a file that a graph is made from; that it had, if it is not there any more."""
+    if file.is_file():
+        return file.stat().st_size
+    try:
+        taken = read_json(f"results/graphs/{graph}/receipt.json")["files"].values()
+    except (InputError, KeyError, AttributeError, TypeError):
+        return None
+    named = [one for one in taken if file.match(f"**/{one['path']}")]
+    return named[0]["size"] if named else None
 
 
 def _size(entry: dict, shape: str, formula: str, n_entities: int | None) -> int | None:
