@@ -337,6 +337,7 @@ OWN = {
     "json_exports": "writes",
     "manifests": "our own results, beside the report that was made of them",
     "methods": "our own code",
+    "node_files": "names of our own files, of which the checksum is known",
     "page_scripts": "our own scripts",
     "pages": "our own template",
     "published_sets": "our tables, by read_table",

@@ -14,18 +14,18 @@ LINKED = {"predictor": "complex", "calibration": {"kind": "sigmoid"}}
 @pytest.mark.parametrize(
     ("method", "settings", "words"),
     [
-        ("random", {"seed": 0, "seeed": 1}, "unknown key 'seeed'; known are seed"),
+        ("random", {"seed": 0, "seeed": 1}, "unknown key seeed .did you mean seed..; known: seed"),
         ("random", {}, "the key seed is missing"),
         ("traversal", {"inference_graph": "full"}, "'full' is not possible; possible are"),
-        ("constant", {"inference_graph": "train"}, "unknown key 'inference_graph'"),
+        ("constant", {"inference_graph": "train"}, "unknown key inference_graph; known: "),
         ("qto", {"calibration": {"kind": "sigmoid"}}, "the key predictor is missing"),
         ("qto", {"predictor": "complex"}, "the key calibration is missing"),
         (
             "fuzzy",
             {**LINKED, "links": 1},
-            "unknown key 'links'; known are inference_graph, predict",
+            "unknown key links; known: inference_graph, predict",
         ),
-        ("random", {"seed": 0, "hybrid": True}, "unknown key 'hybrid'; known are seed"),
+        ("random", {"seed": 0, "hybrid": True}, "unknown key hybrid; known: seed"),
         (
             "cqd_beam",
             {**LINKED, "algebra": "lukasiewicz"},

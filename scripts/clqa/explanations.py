@@ -88,7 +88,8 @@ def read_subject(results: Path, queries: str, query_id: str) -> Subject:
     if len(found) != 1:
         names = [table.shapes[shape].query_ids[n] for _, table, shape, n in found[:3]]
         what = f"{len(found)} queries ({', '.join(names)}, ...)" if found else "no query"
-        raise InputError(f"{queries}: {what} with the id {abridged(query_id)}; give a whole id")
+        advice = "give more of it" if found else "scripts/print_queries.py lists them"
+        raise InputError(f"{queries}: {what} with the id {abridged(query_id)}; {advice}")
     path, table, shape, place = found[0]
     folder = _graph_folder(results, table.metadata["graph"])
     graph = read_graph(folder / "graph.npz")

@@ -4,6 +4,7 @@ import ast
 import os
 from pathlib import Path
 
+from clqa.configs import unknown_name
 from clqa.errors import InputError
 
 # Methods that bound the scale; they do not compete with others.
@@ -30,8 +31,8 @@ def check_settings(path: str | os.PathLike, settings: dict) -> None:
     graphs = _inference_graphs(tree)
     for key in settings:
         if key not in (*known, *["inference_graph"] * bool(graphs)):
-            names = ", ".join([*["inference_graph"] * bool(graphs), *known]) or "none"
-            raise InputError(f"settings: unknown key '{key}'; known are {names}")
+            names = [*["inference_graph"] * bool(graphs), *known]
+            raise InputError(f"settings: {unknown_name('key', key, names)}")
         _check_kind(key, settings[key], kinds.get(key))
     for key in required:
         if key not in settings:
