@@ -15,7 +15,7 @@ STAMP := $(VENV)/requirements.stamp
 CLUSTER_VENV := $(VENV)-slurm
 CLUSTER_STAMP := $(CLUSTER_VENV)/requirements.stamp
 CORES ?= all
-WORKERS ?= 2
+WORKERS ?= 3
 MINUTES ?= 10
 ARGS ?=
 
