@@ -15,12 +15,15 @@ _LANES = 4
 class SparseRows:
     """Rows of links above degree 0, by relation * n_entities + entity.
 
-    Attributes
+    Parameters
     ----------
     links : LinkDegrees
         Where the rows come from.
     most_bytes : int
         What the kept rows may take; then those that were made first are dropped.
+
+    Attributes
+    ----------
     at_a_time : int
         How many to ask for at a time; they fit even if they have no zeros.
     edges : KnownEdges or None
@@ -28,7 +31,7 @@ class SparseRows:
     """
 
     def __init__(self, links: LinkDegrees, most_bytes: int = 2**29):
-        self.links, self.most_bytes = links, most_bytes
+        self.links = links
         self.at_a_time = max(1, min(_AT_A_TIME, most_bytes // (8 * links.n_entities)))
         n_relations = int(links.reciprocal.max(initial=len(links.reciprocal) - 1)) + 1
         self.edges = links.edges and by_relation(links.edges, n_relations)
