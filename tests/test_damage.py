@@ -2,6 +2,8 @@
 
 import json
 import pickle
+import shutil
+from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
@@ -384,10 +386,31 @@ def test_a_sidecar_with_wrong_values_is_refused(dump, change):
 # What the report is made from
 
 
+@pytest.fixture(scope="module")
+def written(tmp_path_factory):
+    """A folder with what a report over two query sets is made of, and the report's arguments."""
+    folder = tmp_path_factory.mktemp("written")
+    return folder, write_run(folder, configuration(("toy-test", "toy-more")))
+
+
 @pytest.fixture
-def run(tmp_path):
-    """Arguments of a report over two query sets."""
-    return write_run(tmp_path / "results", configuration(("toy-test", "toy-more")))
+def run(written, tmp_path):
+    """Arguments of a report over a copy of the test's own."""
+    folder, arguments = written
+    return moved(arguments, folder, shutil.copytree(folder, tmp_path / "results"))
+
+
+def moved(value, old, new):
+    """A value in which paths below one folder are below another."""
+    match value:
+        case Path():
+            return new / value.relative_to(old) if value.is_relative_to(old) else value
+        case dict():
+            return {key: moved(one, old, new) for key, one in value.items()}
+        case list() | tuple():
+            return type(value)(moved(one, old, new) for one in value)
+        case _:
+            return value
 
 
 SWAPS = [
