@@ -6,8 +6,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from clqa import triples
+from clqa.ascending import is_among
 from clqa.errors import InputError
-from clqa.triples import is_among, read_fields, triple_keys
+from clqa.triples import read_fields, triple_keys
 
 
 def lines(tmp_path, content, n_fields=3):

@@ -13,6 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.csv
 
+from clqa.ascending import places_among
 from clqa.errors import InputError
 
 _NUMBER = r"^[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]+)?$"
@@ -182,9 +183,7 @@ def _packed(whole: np.ndarray) -> tuple[np.ndarray, int]:
 
 def _pairs(old: np.ndarray, new: np.ndarray, olds: np.ndarray, news: np.ndarray) -> Match:
     """Match two ascending sides without repetitions; the rows that they come from are given."""
-    places = np.searchsorted(new, old)
-    places[places == len(new)] = 0
-    shared = new[places] == old if len(new) else np.zeros(len(old), bool)
+    places, shared = places_among(old, new)
     is_met = np.zeros(len(new), bool)
     is_met[places[shared]] = True
     return Match(olds[shared], news[places[shared]], olds[~shared], news[~is_met])

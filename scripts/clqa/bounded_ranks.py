@@ -19,6 +19,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from clqa.ascending import places_among
 from clqa.outside_entries import BOUNDS
 from clqa.outside_lists import UNKNOWN, Lists
 from clqa.ragged import Ragged
@@ -179,10 +180,8 @@ def _places(targets: Ragged, listed: Ragged, n_entities: int) -> np.ndarray:
     """Where in the lists the targets are; -1 for those that are not."""
     keys = row_numbers(targets) * np.int64(n_entities) + targets.values
     known = row_numbers(listed) * np.int64(n_entities) + listed.values
-    found = np.searchsorted(known, keys)
-    inside = found < len(known)
-    inside[inside] = known[found[inside]] == keys[inside]
-    return np.where(inside, found, -1)
+    places, inside = places_among(keys, known)
+    return np.where(inside, places, -1)
 
 
 def _compared(

@@ -82,7 +82,7 @@ def _exponentials(found: np.ndarray, temperature: float) -> tuple[np.ndarray, np
     shares = np.empty_like(found)
     _fall_from_largest(found, found.dtype.type(1 / _positive("temperature", temperature)), shares)
     np.exp(shares, out=shares)
-    return shares, _sums(shares)
+    return shares, shares.sum(axis=1)
 
 
 def _cut(shares: np.ndarray, factors: np.ndarray, threshold: float, ceiling: float) -> np.ndarray:
@@ -112,26 +112,6 @@ def _fall_from_largest(found, factor, differences):
             most = max(most, row[j])
         for j in range(n):
             own[j] = (row[j] - most) * factor
-
-
-@kernel
-def _sums(shares):
-    n = shares.shape[1]
-    whole = n // _LANES * _LANES
-    sums = np.empty(len(shares))
-    for i in range(len(shares)):
-        row = shares[i]
-        partial = np.zeros(_LANES, shares.dtype)
-        for first in range(0, whole, _LANES):
-            for lane in range(_LANES):
-                partial[lane] += row[first + lane]
-        total = 0.0
-        for lane in range(_LANES):
-            total += partial[lane]
-        for j in range(whole, n):
-            total += row[j]
-        sums[i] = total
-    return sums
 
 
 @kernel

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from clqa.ascending import places_among
 from clqa.ragged import Ragged
 from clqa.ragged_sets import selected, union
 
@@ -46,9 +47,7 @@ def columns_of(candidates: np.ndarray, targets: Ragged) -> tuple[np.ndarray, np.
 
 def renumbered(rows: Ragged, columns: np.ndarray) -> Ragged:
     """Ids as places in the columns; those outside of them are left out."""
-    places = np.searchsorted(columns, rows.values)
-    inside = places < len(columns)
-    inside[inside] = columns[places[inside]] == rows.values[inside]
+    places, inside = places_among(rows.values, columns)
     kept = selected(rows, inside)
     return Ragged(kept.offsets, places[inside].astype(np.int32))
 

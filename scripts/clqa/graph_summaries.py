@@ -2,10 +2,11 @@
 
 import numpy as np
 
+from clqa.ascending import is_among
 from clqa.errors import InputError
 from clqa.graphs import Graph
 from clqa.numberings import SHOWN, Unseen
-from clqa.triples import Fields, is_among, triple_keys
+from clqa.triples import Fields, triple_keys
 
 RULES = (
     "columns",

@@ -9,9 +9,10 @@ from typing import NamedTuple
 import numpy as np
 import pyarrow as pa
 
+from clqa.ascending import is_among
 from clqa.errors import InputError, abridged
 from clqa.numberings import Numbered
-from clqa.triples import is_among, triple_keys
+from clqa.triples import triple_keys
 from clqa.vocabularies import label_array, taken
 
 ADDED = "^-1"

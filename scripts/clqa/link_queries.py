@@ -5,6 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from clqa.ascending import places_among
 from clqa.graphs import Graph, sorted_unique
 from clqa.predictors import reciprocal_relations
 from clqa.ragged import Ragged
@@ -71,9 +72,7 @@ def picked(queries: LinkQueries, places: np.ndarray) -> LinkQueries:
 def tails_of(queries: LinkQueries, heads: np.ndarray, relations: np.ndarray) -> Ragged:
     """The tails of given heads and relations; none for a pair that is not among the questions."""
     asked = _keys(heads, relations)
-    places = np.searchsorted(queries.keys, asked)
-    known = places < len(queries.keys)
-    known[known] = queries.keys[places[known]] == asked[known]
+    places, known = places_among(asked, queries.keys)
     found = picked(queries, places[known]).tails
     lengths = np.zeros(len(asked), np.int64)
     lengths[known] = found.lengths()
@@ -81,25 +80,21 @@ def tails_of(queries: LinkQueries, heads: np.ndarray, relations: np.ndarray) -> 
 
 
 class KnownEdges(NamedTuple):
-    """Edges by relation.
+    """Edges in the order of their relations.
 
     Attributes
     ----------
-    starts : (n_relations + 1,) int
-        Where in `heads` those of each relation begin.
-    heads : (n,) int
-        Ascending for each relation.
+    relations, heads : (n,) int64
+        Ascending by relation, then head.
     tails : Ragged of n rows
     """
 
-    starts: np.ndarray
+    relations: np.ndarray
     heads: np.ndarray
     tails: Ragged
 
 
-def by_relation(queries: LinkQueries, n_relations: int) -> KnownEdges:
+def by_relation(queries: LinkQueries) -> KnownEdges:
     """The questions and their tails in the order of relations."""
-    relations = queries.relations
-    ordered = picked(queries, np.argsort(relations, kind="stable"))
-    counts = np.bincount(relations, minlength=n_relations)
-    return KnownEdges(np.concatenate([[0], np.cumsum(counts)]), ordered.heads, ordered.tails)
+    ordered = picked(queries, np.argsort(queries.relations, kind="stable"))
+    return KnownEdges(ordered.relations, ordered.heads, ordered.tails)

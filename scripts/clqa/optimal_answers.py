@@ -156,9 +156,11 @@ def _projected(node: Project, descent: _Descent, scale: np.float32) -> np.ndarra
         inner = _degrees(node.inner, descent)
         members = _newly_followed(inner, descent, followed[left])
         if queries.rows.edges is not None and not node.negated:
-            starts, heads, tails = queries.rows.edges
-            edges = np.minimum(scale, 1), starts, heads, *tails
-            _raise_by_edges(degrees, left, inner, _relations(node, queries)[left], *edges)
+            known, heads, tails = queries.rows.edges
+            asked = _relations(node, queries)[left]
+            places = (np.searchsorted(known, asked, side) for side in ("left", "right"))
+            edges = np.minimum(scale, 1), *places, heads, *tails
+            _raise_by_edges(degrees, left, inner, *edges)
     followed[left] = descent.least
     if node.negated:
         _follow_negated(node, members, queries, degrees)
@@ -250,11 +252,11 @@ def _last_uncertain(degrees, count):
 
 
 @kernel
-def _raise_by_edges(degrees, owners, members, relations, held, starts, heads, offsets, tails):
+def _raise_by_edges(degrees, owners, members, held, starts, ends, heads, offsets, tails):
     """Raise degrees to those of known edges, which are held, from members of any degree."""
     for i in range(owners.size):
         best, weights = degrees[owners[i]], members[i]
-        for place in range(starts[relations[i]], starts[relations[i] + 1]):
+        for place in range(starts[i], ends[i]):
             joined = weights[heads[place]] * held
             if joined > 0:
                 for j in range(offsets[place], offsets[place + 1]):

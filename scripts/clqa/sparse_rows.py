@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from clqa.ascending import places_among
 from clqa.kernels import kernel
 from clqa.link_degrees import LinkDegrees
 from clqa.link_queries import by_relation
@@ -33,8 +34,7 @@ class SparseRows:
     def __init__(self, links: LinkDegrees, most_bytes: int = 2**29):
         self.links = links
         self.at_a_time = max(1, min(_AT_A_TIME, most_bytes // (8 * links.n_entities)))
-        n_relations = int(links.reciprocal.max(initial=len(links.reciprocal) - 1)) + 1
-        self.edges = links.edges and by_relation(links.edges, n_relations)
+        self.edges = links.edges and by_relation(links.edges)
         # Memory that has not been written to takes none.
         self._tails = np.empty(most_bytes // 8, np.int32)
         self._held = np.empty(most_bytes // 8, np.float32)
@@ -44,7 +44,7 @@ class SparseRows:
 
     def of(self, keys: np.ndarray) -> tuple[Ragged, np.ndarray]:
         """The tails of rows, ascending, and their degrees."""
-        places, are_kept = _found(self._keys, keys)
+        places, are_kept = places_among(keys, self._keys)
         missing = np.unique(keys[~are_kept])
         (made_offsets, made_tails), made_held = self._computed(missing)
         made = np.searchsorted(missing, keys[~are_kept])
@@ -97,14 +97,6 @@ class SparseRows:
         for array in (self._tails, self._held):
             array[:left] = array[first : self._n_used]
         self._starts, self._n_used = starts - first, left
-
-
-def _found(keys: np.ndarray, asked: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Places in ascending keys, and which of those asked for are there."""
-    places = np.searchsorted(keys, asked)
-    are_there = places < len(keys)
-    are_there[are_there] = keys[places[are_there]] == asked[are_there]
-    return places, are_there
 
 
 @kernel

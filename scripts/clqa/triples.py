@@ -165,12 +165,3 @@ def triple_keys(
         known = np.unique(np.concatenate(list(pairs.values())))
         pairs = {name: np.searchsorted(known, values) for name, values in pairs.items()}
     return {name: pairs[name] * n_entities + rows[:, 2] for name, rows in triples.items()}
-
-
-def is_among(values: np.ndarray, known: np.ndarray) -> np.ndarray:
-    """Mask of the values that are in `known`, whose values ascend."""
-    places = np.searchsorted(known, values)
-    found = np.zeros(len(values), dtype=bool)
-    inside = places < len(known)
-    found[inside] = known[places[inside]] == values[inside]
-    return found

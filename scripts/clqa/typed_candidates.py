@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from clqa.ascending import is_among
 from clqa.formulas import Formula, atoms, symbols
 from clqa.graphs import Graph
 from clqa.ragged import Ragged, ragged
@@ -76,10 +77,7 @@ def is_member(rows: Ragged, pools: Pools, n_ids: int) -> np.ndarray:
     """For each id in the rows of the queries whether it is in the pool of its query."""
     keys = pools.of_query[row_numbers(rows)] * np.int64(n_ids) + rows.values
     known = row_keys(pools.members, n_ids)
-    places = np.searchsorted(known, keys)
-    inside = places < len(known)
-    inside[inside] = known[places[inside]] == keys[inside]
-    return inside
+    return is_among(keys, known)
 
 
 def members_of(rows: Ragged, pools: Pools, n_ids: int) -> Ragged:
