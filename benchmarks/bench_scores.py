@@ -25,7 +25,7 @@ from clqa.kept_scores import judged, kept_scores
 from clqa.metrics import defined_scores
 from clqa.predictions import release
 from clqa.query_sets import Answers, AnswerTable
-from clqa.ragged import Ragged
+from clqa.ragged import Ragged, part_of
 from clqa.ranks import CHUNK_BYTES, rank
 from clqa.rule_outcomes import outcome
 from clqa.scores import count_scores
@@ -87,18 +87,13 @@ def score(scores, answers, all_answers):
         batch = answers._replace(
             query_ids=answers.query_ids[part],
             **{
-                name: rows_of(getattr(answers, name), part)
+                name: part_of(getattr(answers, name), part.start, part.stop)
                 for name in ("easy", "hard", "retracted")
             },
         )
         rows = np.arange(len(scores))[part]
-        seconds += score_batch(scores, rows, batch, rows_of(all_answers, part))
+        seconds += score_batch(scores, rows, batch, part_of(all_answers, part.start, part.stop))
     return seconds
-
-
-def rows_of(rows, part):
-    offsets = rows.offsets[part.start : part.stop + 1]
-    return Ragged(offsets - offsets[0], rows.values[offsets[0] : offsets[-1]])
 
 
 def score_batch(scores, rows, answers, all_answers):

@@ -14,6 +14,7 @@ import numpy as np
 from clqa.embeddings import Model, tail_scores
 from clqa.kernels import kernel
 from clqa.link_queries import LinkQueries
+from clqa.ragged import part_of
 from clqa.training_states import Vectors
 
 # Scores that are held at a time, and those that stay in cache while they are read several times.
@@ -72,9 +73,8 @@ def _tail_losses(model, queries, entities, batch, gradients, spread, chunk_bytes
     for first in range(0, len(queries), step):
         part = slice(first, first + step)
         scores = tail_scores(model, queries[part], entities)
-        offsets = batch.tails.offsets[first : first + step + 1]
-        tails = batch.tails.values[offsets[0] : offsets[-1]]
-        loss += softmax_losses(scores, np.diff(offsets), tails, spread)
+        tails = part_of(batch.tails, first, first + step)
+        loss += softmax_losses(scores, tails.lengths(), tails.values, spread)
         np.matmul(scores, entities, out=slopes[part])
         if first:
             by_tails += scores.T @ queries[part]
