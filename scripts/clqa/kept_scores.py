@@ -177,13 +177,18 @@ def _merge(
     size = 0
     for row in range(is_cut.size):
         one, end = starts[row], starts[row + 1]
-        own = rival_starts[row] + descending(
-            rival_scores[rival_starts[row] : rival_starts[row + 1]]
-        )
+        own = np.arange(rival_starts[row], rival_starts[row + 1])
+        if is_cut[row]:
+            n_ahead = 0
+            for rival in range(rival_starts[row], rival_starts[row + 1]):
+                own[n_ahead] = rival
+                entity, score = rivals[rival], rival_scores[rival]
+                n_ahead += one < end and not _is_ahead(best, best_scores, end - 1, entity, score)
+            own = own[:n_ahead]
+        if own.size > 1:
+            own = own[descending(rival_scores[own])]
         for rival in own:
             last = _place(best, best_scores, one, end, rivals[rival], rival_scores[rival])
-            if last == end and is_cut[row]:
-                break
             size = _take(best, best_scores, one, last, size, entities, scores, is_true)
             entities[size], scores[size] = rivals[rival], rival_scores[rival]
             is_true[size] = rivals_are_true[rival]
@@ -193,12 +198,18 @@ def _merge(
 
 
 @kernel
+def _is_ahead(best, best_scores, place, entity, score):
+    """Whether the candidate at a place is ahead of an entity."""
+    other = best_scores[place]
+    return other > score or (other == score and best[place] < entity)
+
+
+@kernel
 def _place(best, best_scores, first, last, entity, score):
     """Place among the candidates from `first` to `last` behind all that are ahead of an entity."""
     while first < last:
         middle = (first + last) // 2
-        other = best_scores[middle]
-        if other > score or (other == score and best[middle] < entity):
+        if _is_ahead(best, best_scores, middle, entity, score):
             first = middle + 1
         else:
             last = middle
@@ -232,7 +243,12 @@ def reached(
 
 @kernel
 def _add_reached(offsets, places, counts):
+    bins = np.empty(counts.shape[1], np.int32)
     for row in range(len(counts)):
+        bins[:] = 0
         for k in range(offsets[row], offsets[row + 1]):
-            for place in range(places[k] + 1):
-                counts[row, place] += 1
+            bins[places[k]] += 1
+        total = np.int32(0)
+        for place in range(bins.size - 1, -1, -1):
+            total += bins[place]
+            counts[row, place] += total

@@ -55,7 +55,8 @@ def rank_rows(
             own = slice(offsets[query], offsets[query + 1])
             answers = known[starts[0, query] : starts[0, query + 1]]
             rooms = ids[own], best[own], reaching[query]
-            fill_row(row, answers, are_degrees, places, marked, kept, pairs, *rooms)
+            coming = scores[rows[min(query - start + 1, rows.size - 1)]]
+            fill_row(row, answers, are_degrees, places, marked, kept, pairs, coming, *rooms)
         for place in range(wanted_offsets[query], wanted_offsets[query + 1]):
             found[place] = whole[at, wanted_ids[place]]
     return -1

@@ -5,7 +5,7 @@ import numpy as np
 from clqa.kernels import kernel
 
 _FEW = 16
-_BUCKETS = 256
+_BUCKETS = 128
 # Scores closer together than this are left to a general sort: 1 / `_LEAST` is finite in float32.
 _LEAST = 1e-30
 # As are more scores than this in one bucket.
@@ -18,28 +18,35 @@ def descending(scores):
 
     Scores are dealt into buckets of equal width, best first, and put in order within them.
     """
-    order = np.arange(scores.size)
     if scores.size <= _FEW:
+        order = np.arange(scores.size)
         _insert(scores.copy(), order)
         return order
-    high = scores.max()
-    spread = high - scores.min()
+    high = low = scores[0]
+    for place in range(scores.size):
+        high = scores[place] if scores[place] > high else high
+        low = scores[place] if scores[place] < low else low
+    spread = high - low
     if not _LEAST < spread < np.inf:
         return np.argsort(-scores, kind="mergesort")
     scale = scores.dtype.type(_BUCKETS - 1) / spread
-    ends = np.zeros(_BUCKETS + 1, np.int64)
+    buckets = np.empty(scores.size, np.uint32)
     for place in range(scores.size):
-        ends[np.int64((high - scores[place]) * scale) + 1] += 1
-    if ends.max() > _CROWDED:
-        return np.argsort(-scores, kind="mergesort")
+        buckets[place] = np.int32((high - scores[place]) * scale)
+    ends = np.zeros(_BUCKETS + 1, np.uint32)
+    for place in range(scores.size):
+        ends[buckets[place] + np.uint32(1)] += 1
+    most = np.uint32(0)
     for bucket in range(_BUCKETS):
+        most = max(most, ends[bucket + 1])
         ends[bucket + 1] += ends[bucket]
-    dealt = np.empty_like(scores)
+    if most > _CROWDED:
+        return np.argsort(-scores, kind="mergesort")
+    order, dealt = np.empty(scores.size, np.int64), np.empty_like(scores)
     for place in range(scores.size):
-        bucket = np.int64((high - scores[place]) * scale)
-        dealt[ends[bucket]] = scores[place]
-        order[ends[bucket]] = place
-        ends[bucket] += 1
+        end = ends[buckets[place]]
+        order[end], dealt[end] = place, scores[place]
+        ends[buckets[place]] = end + 1
     _insert(dealt, order)
     return order
 

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from clqa.kernels import kernel
+from clqa.kernels import contracted, kernel, prefetch
 from clqa.ragged import Ragged
 from clqa.sorted_scores import descending
 
@@ -61,16 +61,17 @@ def empty_tops(answers: Ragged, n_entities: int, depth: int, dtype: np.dtype) ->
 
 
 @kernel
-def fill_row(row, answers, are_degrees, places, marked, kept, pairs, ids, best, reaching):
+def fill_row(row, answers, are_degrees, places, marked, kept, pairs, coming, ids, best, reaching):
     """Fill what is kept of a row without NaN; `answers` are ascending.
 
     `places` are those of degrees, with zeros up to a whole word of 8; it is overwritten. `kept`,
     one more than there are entities, and `marked`, one more than words, are room to work in, as is
     `pairs`, (N_PAIRS,) uint16, which is zeros for the first row and left alone from row to row.
+    `coming` is the row that is next, whose scores are fetched from memory meanwhile.
     """
     reaching[:] = -1
     if are_degrees:
-        _fill_reaching(answers, places, row.size, pairs, reaching)
+        _fill_reaching(answers, places, row.size, pairs, coming, reaching)
     depth = ids.size
     if depth:
         place = len(THRESHOLDS) - 1
@@ -168,13 +169,13 @@ def _best_of(row, kept, depth):
 
 
 @kernel
-def _fill_reaching(answers, places, n_entities, pairs, reaching):
+def _fill_reaching(answers, places, n_entities, pairs, coming, reaching):
     """Count the candidates with at least each threshold, from whole words of 8 places."""
     bins = np.zeros(_WIDE, np.int32)
     words = places.view(np.uint64)
     table, before = pairs[:_TABLE], pairs[_TABLE:]
     for start in range(0, words.size, _WORDS):
-        _count_pairs(words[start : start + _WORDS], table)
+        _count_pairs(words[start : start + _WORDS], table, coming[8 * start :])
         sums = np.zeros(_WIDE, np.uint16)
         for high in range(len(THRESHOLDS)):
             total = np.uint16(0)
@@ -197,14 +198,15 @@ def _fill_reaching(answers, places, n_entities, pairs, reaching):
 
 
 @kernel
-def _count_pairs(words, pairs):
+def _count_pairs(words, pairs, coming):
     """Add how often each two places stand beside each other in words of 8.
 
     Additions to memory, one at a time, are what limits counting: there are half as many as places,
-    and none for a word that is like the one before.
+    and none for a word that is like the one before. There is time to fetch the row that is next.
     """
     last, run = np.uint64(0), np.uint16(0)
     for place in range(np.uint32(words.size)):
+        prefetch(coming, np.intp(8 * place))
         if words[place] != last:
             _add_pairs(last, run, pairs)
             last, run = words[place], np.uint16(0)
@@ -226,7 +228,7 @@ def bits_of(scores: np.ndarray) -> np.ndarray:
     return scores.view(f"u{scores.dtype.itemsize}")
 
 
-@kernel
+@contracted
 def locate(block, bits, places):
     """Write the place in `THRESHOLDS` of the highest one that each degree reaches.
 
