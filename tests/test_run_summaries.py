@@ -2,7 +2,7 @@
 
 import pytest
 
-from clqa.run_summaries import run_summary
+from clqa.run_summaries import run_summary, told_shortfalls
 
 HEAD = "metric\tties\tfilter\tstratum\tmodel\ta EPFO\ta negation\ta-long-name EPFO"
 
@@ -46,3 +46,16 @@ def test_without_models_or_a_table_nothing_is_told(tmp_path, text):
     if text:
         path.write_text(text)
     assert run_summary(path, 80) == []
+
+
+def test_shapes_with_too_few_queries_are_told_in_one_line():
+    rows = [
+        {"queries": "a-test", "shape": f"{n}p", "accepted": n, "requested": 1000}
+        for n in range(1, 8)
+    ]
+    assert told_shortfalls([]) == []
+    assert told_shortfalls(rows[:1]) == [
+        "fewer queries than asked for: a-test 1p (1 of 1,000)",
+    ]
+    line = told_shortfalls(rows)[0]
+    assert line.endswith("a-test 5p (5 of 1,000), and 2 more, see the report")

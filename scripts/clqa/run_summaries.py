@@ -9,6 +9,7 @@ from clqa.roundings import points, rounded
 from clqa.scopes import is_share, metric_name
 
 MOST_MODELS = 20
+MOST_SHAPES = 5
 _NAMES = 5  # columns that say what a row is about: metric, ties, filter, stratum and model
 
 
@@ -40,6 +41,20 @@ def run_summary(path_to_overview: str | os.PathLike, width: int) -> list[str]:
     told = [f"{n} more {what}{'s' * (n > 1)}" for what, n in left_out.items() if n > 0]
     lines += [f"and {' and '.join(told)}"] if told else []
     return [line.rstrip() for line in lines]
+
+
+def told_shortfalls(rows: Sequence[dict]) -> list[str]:
+    """A line about the shapes with fewer queries than asked for, rows of `inventories.shortfalls`.
+
+    None if there are no such shapes.
+    """
+    told = [
+        f"{row['queries']} {row['shape']} ({row['accepted']:,} of {row['requested']:,})"
+        for row in rows[:MOST_SHAPES]
+    ]
+    more = len(rows) - MOST_SHAPES
+    told += [f"and {more} more, see the report"] if more > 0 else []
+    return [f"fewer queries than asked for: {', '.join(told)}"] if told else []
 
 
 def _shown(text: str, metric_id: str) -> str:

@@ -129,8 +129,16 @@ def origin_files():
 
 def summarize(output):
     """Print the averages of a run that has just been made, and where its report is."""
-    from clqa.run_summaries import run_summary
+    from clqa.inventories import sampling_table, shortfalls
+    from clqa.run_summaries import run_summary, told_shortfalls
 
+    query_sets, shapes = RUN.settings["query_sets"], RUN.settings["shapes"]
+    samplings = {
+        (queries, shard): rules.sample_queries.output.report.format(queries=queries, shard=shard)
+        for queries in query_sets
+        for shard in RUN.shards[queries]
+    }
+    short = shortfalls(sampling_table(samplings, query_sets, shapes))
     width = shutil.get_terminal_size((100, 24)).columns
     print("", *run_summary(Path(output.tables) / "overview.tsv", width), "", sep="\n")
-    print(f"report: {output.report}")
+    print(*told_shortfalls(short), f"report: {output.report}", sep="\n")
