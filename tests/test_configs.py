@@ -11,7 +11,7 @@ from clqa.configs import read_catalogue, read_yaml, resolved, validated
 from clqa.errors import InputError
 from clqa.files import write_json
 from clqa.formulas import parse
-from clqa.runs import read_run
+from clqa.run_configs import read_run
 from clqa.shards import MAX_BYTES, asked_count, shards, size
 from document_config import documented
 

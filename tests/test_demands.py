@@ -16,7 +16,8 @@ from clqa.demands import (
     training_memory,
     training_minutes,
 )
-from clqa.runs import Run, read_run
+from clqa.run_configs import read_run
+from clqa.runs import Run
 
 ROOT = Path(__file__).resolve().parents[1]
 METHODS = {path.stem: path for path in (ROOT / "scripts" / "models").glob("[!_]*.py")}

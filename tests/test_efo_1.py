@@ -20,7 +20,7 @@ from clqa.published_entries import ROLES, check_published
 from clqa.published_sets import read_published
 from clqa.query_sets import read_answers, read_queries
 from clqa.releases import READERS
-from clqa.runs import read_run
+from clqa.run_configs import read_run
 from conftest import ROOT
 from published_files import imported, write_small_graph
 from split_answers import split_answers

@@ -9,10 +9,10 @@ ROOT = Path(workflow.current_basedir.get_path_or_uri(secret_free=True)).parents[
 SCRIPTS = ROOT / "scripts"
 sys.path.insert(0, str(SCRIPTS))
 
-from clqa import errors, runs, sources
+from clqa import errors, run_configs, sources
 
 try:
-    RUN = runs.read_run(
+    RUN = run_configs.read_run(
         config=config,
         files=workflow.configfiles,
         folder=os.path.relpath(ROOT / "config"),

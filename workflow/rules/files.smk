@@ -132,13 +132,12 @@ def summarize(output):
     from clqa.inventories import sampling_table, shortfalls
     from clqa.run_summaries import run_summary, told_shortfalls
 
-    query_sets, shapes = RUN.settings["query_sets"], RUN.settings["shapes"]
     samplings = {
         (queries, shard): rules.sample_queries.output.report.format(queries=queries, shard=shard)
-        for queries in query_sets
-        for shard in RUN.shards[queries]
+        for queries, shard in RUN.asked_shards()
     }
-    short = shortfalls(sampling_table(samplings, query_sets, shapes))
+    asked = RUN.settings["query_sets"], RUN.settings["shapes"]
+    short = shortfalls(sampling_table(samplings, *asked))
     width = shutil.get_terminal_size((100, 24)).columns
     print("", *run_summary(Path(output.tables) / "overview.tsv", width), "", sep="\n")
     print(*told_shortfalls(short), f"report: {output.report}", sep="\n")
