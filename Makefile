@@ -61,9 +61,10 @@ format: $(STAMP) ## Format the code
 	@$(PYTHON) -m ruff check --fix .
 	@$(VENV)/bin/snakefmt Snakefile workflow
 
-docs: $(STAMP) ## Write the tables of keys (config/README.md) and of metrics (docs/metrics.md)
+docs: $(STAMP) ## Write the tables of keys, of metrics (docs/metrics.md) and of modules (docs/library.md)
 	@$(PYTHON) scripts/document_config.py
 	@$(PYTHON) scripts/document_metrics.py
+	@$(PYTHON) scripts/document_library.py
 
 environment: $(STAMP) ## Make .venv, or bring it up to date with requirements.lock
 

@@ -16,6 +16,7 @@ import pyarrow.parquet as pq
 import pytest
 import yaml
 
+import document_library
 import document_metrics
 from clqa.configs import read_yaml
 from clqa.reports import Row
@@ -134,6 +135,13 @@ def test_the_table_of_metrics_is_made_from_the_metrics():
     page = (DOCS / "metrics.md").read_text(encoding="utf-8")
     assert document_metrics.documented(page) == page
     assert "| `ndcg@K` | NDCG@K | queries |" in page
+
+
+def test_the_map_of_the_library_has_every_module_once():
+    page = (DOCS / "library.md").read_text(encoding="utf-8")
+    assert document_library.documented(page) == page
+    modules = {path.stem for path in document_library.LIBRARY.glob("*.py")} - {"__init__"}
+    assert sorted(document_library.listed(page)) == sorted(modules)
 
 
 def test_every_named_run_and_every_published_table_is_on_the_page():

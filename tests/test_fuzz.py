@@ -332,6 +332,7 @@ OWN = {
     "answer_sizes": "our tables, by read_table",
     "cut_lists": "our tables, by read_table",
     "document_config": "our own pages and schemas",
+    "document_library": "our own pages and code",
     "document_metrics": "our own pages and code",
     "interval_tables": "our tables, by read_table",
     "json_exports": "writes",
