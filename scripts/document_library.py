@@ -11,7 +11,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 PAGE = ROOT / "docs" / "library.md"
 LIBRARY = ROOT / "scripts" / "clqa"
-MARKS = re.compile(r"(<!-- modules ([\w\s]+?) -->\n).*?(<!-- end -->)", re.DOTALL)
+MARKS = re.compile(r"(<!-- modules ([\w\s]+?)\s-->\n).*?(<!-- end -->)", re.DOTALL)
 
 
 def documented(page: str) -> str:
