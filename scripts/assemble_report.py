@@ -11,7 +11,13 @@ from clqa.explanation_files import read_explanations
 from clqa.explorer import explorer
 from clqa.files import sha256_of, write_json
 from clqa.interval_tables import read_intervals
-from clqa.inventories import check_samplings, graph_hashes, graph_table, sampling_table
+from clqa.inventories import (
+    check_samplings,
+    graph_hashes,
+    graph_table,
+    repeated_triples,
+    sampling_table,
+)
 from clqa.logs import log_to
 from clqa.manifests import manifest, manifest_files, versions
 from clqa.page_data import query_data
@@ -135,6 +141,7 @@ def assemble_report(
         sections.append(section(scope, entry, run["metrics"], *about))
     inventory = {
         "graphs": graph_table(paths_to_summaries),
+        "repeated": repeated_triples(paths_to_summaries),
         "sampling": sampling_table(paths_to_samplings, run["query_sets"], run["shapes"]),
         "audits": audit_table(audits, run["shapes"]),
         "reductions": reduction_table(audits, run["shapes"]),

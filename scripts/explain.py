@@ -1,6 +1,6 @@
 """Explain a query: what it asks, what answers it and why, and how a model ranks an answer.
 
-    python scripts/explain.py --queries umls-test --id 0b5263 --model qto --answer "Virus"
+    python scripts/explain.py --queries umls-test --id 40b1 --model qto --answer virus
 
 The query is told in words, as a formula and as SPARQL, with its easy, hard and retracted answers.
 Of one answer (by default the first hard one) all assignments of the existential variables on the

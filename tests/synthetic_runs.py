@@ -177,6 +177,7 @@ _SUMMARY = {
     "unseen": {"entities": 0},
     "graph": "9" * 64,
     "vocabulary": VOCABULARY,
+    "title": "A graph of random triples",
     "licence": "CC0-1.0",
 }
 

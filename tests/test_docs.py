@@ -109,6 +109,15 @@ def test_what_is_added_is_in_the_run(tree):
     assert head.split("\t")[5:] == ["1p", "two-chains", "EPFO"]
 
 
+def test_the_query_that_is_explained_at_the_front_is_one_of_the_default_run(tree):
+    lines = (ROOT / "README.md").read_text(encoding="utf-8").splitlines()
+    command = next(line for line in lines if "scripts/explain.py" in line)
+    run_commands(tree, "snakemake --cores 2 results/answers/umls-test/all.parquet")
+    told = run_commands(tree, command.replace(" --model qto", ""))  # which takes a predictor
+    assert "hard answers (1): virus" in told
+    assert "(mammal) -interacts_with^-1-> (virus)  observed" in told
+
+
 def listed(path: Path) -> dict[str, set[str]]:
     """The names in the first column of the table below each heading that names a file."""
     found = {}

@@ -6,6 +6,7 @@ import shutil
 import subprocess
 from html.parser import HTMLParser
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -13,14 +14,15 @@ from assemble_report import assemble_report
 from clqa.averages import shape_average
 from clqa.diffs import METRICS_KEYS, TABLE_KEYS, compare_results
 from clqa.errors import InputError
-from clqa.files import sha256_of
+from clqa.files import sha256_of, write_sealed
 from clqa.fingerprints import FIELDS, fingerprint
 from clqa.formulas import parse
+from clqa.inventories import repeated_triples
 from clqa.keyed_tables import KeyedTable, read_keyed_table, write_tsv
 from clqa.pages import stratum_label
 from clqa.reports import Row, negation_reading
 from clqa.roundings import points, rounded
-from clqa.scopes import Scope, key_of
+from clqa.scopes import Scope, key_of, partial, totals
 from clqa.stratum_names import TITLES
 from clqa.typesetting import latex, markdown
 from clqa.wide_tables import by_stratum, effects, headline, suspects, tie_rates
@@ -642,7 +644,7 @@ def test_every_wide_table_is_there_in_three_forms(made):
     assert {"overview", "mrr-toy-test", "links-toy-test", "ties-toy-test"} <= names
     assert names == {path.stem for path in (made[0] / "tables").glob("*.md")}
     plain = {"answers", "audits", "comparisons", "graphs", "reductions", "references", "sampling"}
-    plain |= {"sets", "bands", "switches"}
+    plain |= {"sets", "bands", "switches", "repeated"}
     assert {path.stem for path in (made[0] / "tables").glob("*.tsv")} == names | plain
 
 
@@ -763,3 +765,36 @@ def test_three_queries_of_which_one_has_no_hard_answers():
 @pytest.mark.parametrize("key", TITLES)
 def test_the_page_says_what_each_kind_of_stratum_is(key):
     assert f'\n  "{key}": "The same over ' in TEMPLATE.read_text()
+
+
+def test_models_over_fewer_queries_are_told_and_do_not_set_the_counts():
+    sizes = {
+        ("dump", "1p"): (5, 9),
+        ("dump", "2p"): (6, 7),
+        ("own", "1p"): (6, 11),
+        ("own", "2p"): (6, 7),
+    }
+    rows = {
+        (model, shape): SimpleNamespace(
+            model=model, shape=shape, stratum="", n_queries=n, n_answers=m
+        )
+        for (model, shape), (n, m) in sizes.items()
+    }
+    both = {"dump": False, "own": False}
+    scope = Scope("q", {}, both, "mrr", "pessimistic", "observed-and-full", rows)
+    assert partial(scope) == [("dump", 11, 12)]
+    assert totals(scope) == (12, 18)
+    assert partial(scope._replace(models={"own": False})) == []
+
+
+def test_triples_of_two_splits_are_counted_by_graph(tmp_path):
+    splits = {
+        "train": {"triples_in_earlier_splits": {}},
+        "valid": {"triples_in_earlier_splits": {"train": 0}},
+        "test": {"triples_in_earlier_splits": {"train": 30, "valid": 2}},
+    }
+    paths = {name: tmp_path / f"{name}.json" for name in "ba"}
+    write_sealed(paths["a"], {"splits": splits})
+    write_sealed(paths["b"], {"splits": {"train": {}}})
+    rows = [("a", "test", "train", 30), ("a", "test", "valid", 2)]
+    assert repeated_triples(paths).rows == rows

@@ -2,7 +2,7 @@
 
 import pytest
 
-from clqa.run_summaries import run_summary, told_shortfalls
+from clqa.run_summaries import run_summary, told_repetitions, told_shortfalls
 
 HEAD = "metric\tties\tfilter\tstratum\tmodel\ta EPFO\ta negation\ta-long-name EPFO"
 
@@ -59,3 +59,10 @@ def test_shapes_with_too_few_queries_are_told_in_one_line():
     ]
     line = told_shortfalls(rows)[0]
     assert line.endswith("a-test 5p (5 of 1,000), and 2 more, see the report")
+
+
+def test_triples_that_are_not_missing_are_told():
+    assert told_repetitions([]) == []
+    assert told_repetitions([("g", "test", "train", 1030)]) == [
+        "graph g: 1,030 triples are in test and in train: no link of these is missing"
+    ]

@@ -559,6 +559,12 @@ def test_files_that_are_not_there_any_more_are_told_of(folder):
     assert told.returncode == 0
     said = "graph toy: tests/toy/test.txt: no such file; what was made of it before is taken as it"
     assert f"warning: {said} is" in told.stderr
+    catalogue = folder / "tests/toy/graphs.yaml"
+    entries = catalogue.read_text(encoding="utf-8")
+    catalogue.write_text(entries.replace("test.txt", "tset.txt"), encoding="utf-8")
+    found = refused(folder)
+    assert "graph toy: tests/toy/tset.txt: no such file; put it there, or leave it out" in found
+    catalogue.write_text(entries, encoding="utf-8")
     entry = "gone: { imported: { scores: gone.npy, queries: gone.txt } }\n"
     (folder / "tests/toy/models.yaml").write_text(entry, encoding="utf-8")
     found = refused(folder, "--config", "models=[random, gone]")

@@ -12,7 +12,7 @@ from clqa.graphs import SPLITS
 
 # Digits of a hash that a reader sees.
 SHORT = 12
-_TEXTS = {"hash": str, "vocabulary": str, "licence": str | None}
+_TEXTS = {"title": str | None, "hash": str, "vocabulary": str, "licence": str | None}
 _HASH = re.compile("[0-9a-f]{64}")
 SAMPLING_RULES = "sample_queries or import_queries"
 SAMPLING_COLUMNS = ("requested", "accepted", "short", "tries")
@@ -28,6 +28,7 @@ class Inventory(NamedTuple):
 def graph_table(paths: Mapping[str, str | os.PathLike]) -> Inventory:
     """Sizes and hashes of graphs, from their summaries by name of the graph."""
     columns = {
+        "title": lambda summary: summary["title"],
         "entities": lambda summary: summary["entities"],
         "relations": lambda summary: summary["relations"],
         "relations_with_inverses": lambda summary: summary["relations_with_inverses"],
@@ -55,6 +56,19 @@ def graph_table(paths: Mapping[str, str | os.PathLike]) -> Inventory:
                 paths[graph], f"no summary of a graph ({error})", "build_graph"
             ) from error
     return Inventory(("graph", *columns), rows)
+
+
+def repeated_triples(paths: Mapping[str, str | os.PathLike]) -> Inventory:
+    """How many triples of each split of a graph an earlier split has, too, where there are some.
+
+    No link of these is missing.
+    """
+    rows = []
+    for graph in sorted(paths):
+        for split, counts in read_sealed(paths[graph])["splits"].items():
+            earlier = counts.get("triples_in_earlier_splits", {})
+            rows += [(graph, split, name, n) for name, n in earlier.items() if n]
+    return Inventory(("graph", "split", "earlier", "triples"), rows)
 
 
 def graph_hashes(paths: Mapping[str, str | os.PathLike]) -> dict[str, str]:

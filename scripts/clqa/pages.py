@@ -37,6 +37,7 @@ from clqa.scopes import (
     leading_metrics,
     metric_name,
     page_columns,
+    partial,
     shape_columns,
     strata,
     totals,
@@ -116,6 +117,11 @@ class Section(NamedTuple):
     def totals(self) -> tuple[int, int]:
         """Numbers of queries and of hard answers of all shapes."""
         return totals(self.scope)
+
+    @property
+    def partial(self) -> list[tuple[str, int, int]]:
+        """Models that are not averaged over all of them."""
+        return partial(self.scope)
 
     @property
     def shown(self) -> dict[str, WideTable]:
@@ -317,6 +323,7 @@ def page(
         "graphs": readable(inventory["graphs"]),
         "sampling": readable(without_zeros(sampled)),
         "shortfalls": shortfalls(sampled),
+        "repeated": inventory["repeated"].rows,
         "imports": readable(imported),
         "n_imported": inventories.totals(imported, ("imported", "expected")),
         "protocols": readable(protocols),

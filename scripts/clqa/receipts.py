@@ -18,6 +18,20 @@ def write_receipt(folder: Path, receipt: dict) -> None:
     write_json(folder / NAME, receipt)
 
 
+def received_as(path: str | os.PathLike, file: Path) -> dict | None:
+    """What a receipt says of a file of the user's own; None if it has no such file, or is none."""
+    try:
+        taken = read_json(path)["files"].values()
+        return next((one for one in taken if _ends_with(file, one["path"])), None)
+    except (InputError, KeyError, AttributeError, TypeError):
+        return None
+
+
+def _ends_with(file: Path, path: str) -> bool:
+    parts = Path(path).parts
+    return file.parts[len(file.parts) - len(parts) :] == parts
+
+
 def received(folder: str | os.PathLike) -> tuple[dict[str, Path], dict[str, str], dict]:
     """Verified files by role, the names they came under, and the receipt.
 

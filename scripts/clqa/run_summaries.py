@@ -57,6 +57,14 @@ def told_shortfalls(rows: Sequence[dict]) -> list[str]:
     return [f"fewer queries than asked for: {', '.join(told)}"] if told else []
 
 
+def told_repetitions(rows: Sequence[tuple]) -> list[str]:
+    """A line for each split of a graph that repeats triples, rows of `repeated_triples`."""
+    return [
+        f"graph {graph}: {n:,} triples are in {split} and in {earlier}: no link of these is missing"
+        for graph, split, earlier, n in rows
+    ]
+
+
 def _shown(text: str, metric_id: str) -> str:
     if text == "":
         return "–"

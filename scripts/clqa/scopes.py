@@ -168,22 +168,40 @@ def strata(scope: Scope) -> dict[str, list[str]]:
 def counts(
     scope: Scope, columns: Sequence[Column], metric_id: str | None = None, stratum: str = ""
 ) -> list[tuple[int, int]]:
-    """Number of queries and of hard answers behind each column; the same for every model."""
-    model, name = next(iter(scope.models)), metric_id or scope.metric
-    rows = [found_row(scope, model, column, metric=name, stratum=stratum) for column in columns]
-    return [(row.n_queries, row.n_answers) if row else (0, 0) for row in rows]
+    """Number of queries and of hard answers behind each column, of the model with the most."""
+    name = metric_id or scope.metric
+    found = []
+    for column in columns:
+        asked = (found_row(scope, m, column, metric=name, stratum=stratum) for m in scope.models)
+        sizes = [(row.n_queries, row.n_answers) for row in asked if row]
+        found.append(max(sizes, default=(0, 0)))
+    return found
 
 
 def totals(scope: Scope) -> tuple[int, int]:
-    """Numbers of queries and of hard answers of all shapes."""
-    model = next(iter(scope.models))
+    """Numbers of queries and of hard answers of all shapes, of the model with the most."""
+    found = [_sizes(scope, model) for model in scope.models]
+    return tuple(
+        max(sum(size[place] for size in one.values()) for one in found) for place in (0, 1)
+    )
+
+
+def partial(scope: Scope) -> list[tuple[str, int, int]]:
+    """Models whose numbers are over fewer queries than those of others, how many, of how many."""
+    counts = {model: sum(n for n, _ in _sizes(scope, model).values()) for model in scope.models}
+    most = max(counts.values())
+    return [(model, n, most) for model, n in counts.items() if n < most]
+
+
+def _sizes(scope: Scope, model: str) -> dict[str, tuple[int, int]]:
+    """Numbers of queries and of hard answers behind the numbers of a model, shape by shape."""
     sizes: dict[str, tuple[int, int]] = {}
     for row in scope.numbers.values():
         if row.model == model and row.shape and not row.stratum:
             # Metrics for other numbers of free variables have no queries of the shape.
             size = (row.n_queries, row.n_answers)
             sizes[row.shape] = max(size, sizes.get(row.shape, size))
-    return tuple(sum(size[place] for size in sizes.values()) for place in (0, 1))
+    return sizes
 
 
 def is_share(metric_id: str) -> bool:

@@ -4,9 +4,9 @@ from pathlib import Path
 
 from clqa.configs import Catalogue
 from clqa.errors import InputError, placed
-from clqa.files import read_json
 from clqa.formulas import Formula, atoms, free_variables, parse, vectors
 from clqa.graph_entries import local_files, vectors_of
+from clqa.receipts import NAME, received_as
 from clqa.shards import MAX_BYTES, asked_count, shards, size
 
 PACKED = (".gz", ".xz", ".zip", ".tgz")  # files whose size says little
@@ -66,12 +66,8 @@ def _bytes_of(file: Path, graph: str) -> int | None:
     """Size of a file that a graph is made from; that it had, if it is not there any more."""
     if file.is_file():
         return file.stat().st_size
-    try:
-        taken = read_json(f"results/graphs/{graph}/receipt.json")["files"].values()
-    except (InputError, KeyError, AttributeError, TypeError):
-        return None
-    named = [one for one in taken if file.match(f"**/{one['path']}")]
-    return named[0]["size"] if named else None
+    taken = received_as(f"results/graphs/{graph}/{NAME}", file)
+    return None if taken is None else taken["size"]
 
 
 def _size(entry: dict, shape: str, formula: str, n_entities: int | None) -> int | None:

@@ -227,7 +227,7 @@ function showNotes(found) {
   else if (reasons.size) lines.push(`– marks an undefined number: ${[...reasons].map(([note, labels]) => `${[...labels].join(", ")}: ${note}`).join("; ")}.`);
   if (n_fitting > columns.length) lines.push(`${columns.length} of ${n_fitting} columns are shown; ask for fewer by what their names have.`);
   if (!columns.length || !models.length) lines.push("Nothing has such a name.");
-  if (view.p?.length) lines.push("*: differs from the best of its column (p ≤ 0.05, paired comparisons as below); ≈: no such difference was found.");
+  if (view.p?.length) lines.push("*: differs from the best of its column (p ≤ 0.05, paired comparisons as below); ≈: no such difference was found. Neither: the two were not compared.");
   byId("notes").replaceChildren(...lines.map((line) => make("p", { class: "note" }, line)));
 }
 

@@ -67,12 +67,15 @@ def absent_files(wildcards):
 
 
 def own_files():
-    """The user's own files of the run: whose they are, the path, and what is made of them."""
+    """The user's own files of the run: whose they are, the path, and what is made of them.
+
+    For graphs and query sets that is the receipt of their files, for scores their ranks.
+    """
     for graph in RUN.asked_graphs():
-        made = expand(rules.build_graph.output.graph, graph=graph)[0]
+        made = expand(rules.download_graph.output.receipt, graph=graph)[0]
         yield from ((f"graph {graph}", path, made) for path in RUN.local_files(graph))
     for queries in RUN.published(RUN.evaluated()):
-        made = each_shard(rules.import_queries.output.published, [queries])[0]
+        made = expand(rules.download_queries.output.receipt, queries=queries)[0]
         yield from ((f"query set {queries}", path, made) for path in RUN.local_queries(queries))
     for queries, model, shard in RUN.ranked():
         name = RUN.models[model].get("lists", model)
@@ -83,6 +86,17 @@ def own_files():
             files = RUN.score_files(name, queries, shard).values()
             for path in itertools.chain(*([one] if isinstance(one, str) else one for one in files)):
                 yield f"model {name}", path, made
+
+
+def was_taken(path, made):
+    """Whether a file that is not there was among those that something was made of.
+
+    Of a file of scores that is not known: something was made of the model.
+    """
+    from clqa.receipts import received_as
+
+    is_receipt = os.path.basename(made) == "receipt.json"
+    return received_as(made, Path(path)) is not None if is_receipt else os.path.exists(made)
 
 
 def files_of_the_run(wildcards):
@@ -96,9 +110,9 @@ def files_of_the_run(wildcards):
     absent = [one for one in dict.fromkeys(own_files()) if not os.path.exists(one[1])]
     for what, path, made in absent:
         may_fail = what.startswith("model ") and workflow.execution_settings.keep_going
-        if not (os.path.exists(made) or may_fail):
+        if not (was_taken(path, made) or may_fail):
             raise WorkflowError(f"{what}: {path}: no such file; put it there, or leave it out")
-    for what, path in dict.fromkeys(one[:2] for one in absent if os.path.exists(one[2])):
+    for what, path in dict.fromkeys(one[:2] for one in absent if was_taken(*one[1:])):
         kept = "what was made of it before is taken as it is"
         print(f"warning: {what}: {path}: no such file; {kept}", file=sys.stderr)
     return [*page, *each_shard(rules.split_answers.output.answers, RUN.partners(published=False))]
@@ -129,8 +143,8 @@ def origin_files():
 
 def summarize(output):
     """Print the averages of a run that has just been made, and where its report is."""
-    from clqa.inventories import sampling_table, shortfalls
-    from clqa.run_summaries import run_summary, told_shortfalls
+    from clqa.inventories import repeated_triples, sampling_table, shortfalls
+    from clqa.run_summaries import run_summary, told_repetitions, told_shortfalls
 
     samplings = {
         (queries, shard): rules.sample_queries.output.report.format(queries=queries, shard=shard)
@@ -138,6 +152,9 @@ def summarize(output):
     }
     asked = RUN.settings["query_sets"], RUN.settings["shapes"]
     short = shortfalls(sampling_table(samplings, *asked))
+    summary = rules.build_graph.output.summary
+    repeated = repeated_triples({g: summary.format(graph=g) for g in RUN.asked_graphs()})
+    told = [*told_repetitions(repeated.rows), *told_shortfalls(short)]
     width = shutil.get_terminal_size((100, 24)).columns
     print("", *run_summary(Path(output.tables) / "overview.tsv", width), "", sep="\n")
-    print(*told_shortfalls(short), f"report: {output.report}", sep="\n")
+    print(*told, f"report: {output.report}", sep="\n")
