@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from clqa.reports import AVERAGING, Row, candidates_name
 from clqa.roundings import points, rounded
-from clqa.scopes import Column, Scope, is_share, key_of, metric_name, shape_columns
+from clqa.scopes import Column, Scope, counts, is_share, key_of, metric_name, shape_columns
 from clqa.score_tables import Scores
 from clqa.seeds import shown
 from clqa.shape_groups import HEADLINE, is_cell, members_of_groups
@@ -136,17 +136,8 @@ def _view(
     head = [[*one[:4], int(bool(one.group))] for one in columns]
     if head not in heads:
         heads.append(head)
-    sizes = _sizes(numbers, next(iter(scope.models)), key, columns)
+    sizes = [*itertools.chain.from_iterable(counts(own, columns))]
     return {"head": heads.index(head), "n": sizes, **_cells(table.lines, metric_id)}
-
-
-def _sizes(
-    numbers: Mapping[tuple, Row], model: str, key: tuple, columns: Iterable[Column]
-) -> list[int]:
-    """Numbers of queries and of hard answers of each column, one after the other."""
-    rows = (numbers.get((model, *key[:3], "", one.group or one.name)) for one in columns)
-    sizes = ((row.n_queries, row.n_answers) if row else (0, 0) for row in rows)
-    return [*itertools.chain.from_iterable(sizes)]
 
 
 def _cells(lines: Iterable[Line], metric_id: str) -> dict:
